@@ -2,25 +2,26 @@
 stories260K (the first 64 tokens of 32 stories; intervals 11 to 16 and 8 to 23; of 128 tokens of 100 without 16 and 16;
 no head of 19 untrained twins, p = 0.05). The costliest of stories2M has no role: without 0.1, diffuse, it loses 1.03
 and 0.49 nats by zero and mean (0.06 by resampling); head 3.2, which is content-dependent, costs 0.18 to 0.24, and 1.3,
-positional, 0.20 to 0.39. On 300 stories 6 and 12 heads are positional and 6 of stories260K look at the previous token;
-no head of a twin, read on 100, does. The published rule calls none of the 56 positional. Their kernels are all
-relative: in stories2M 4 local ones of 3 to 7 tokens (2 to 8 on 100 stories; twins 0) and 2 slow decays over 23 and 29
-tokens (none on 100 stories); in stories260K 12 local ones of 2 to 5 tokens (7 to 18; twins 0) and 6 of the previous
-token (3 to 12; twins 0). At 64 tokens 1 head of stories2M has another role, and 1 and 4 heads have a role at one of
-both contexts alone (no twin was asked). Swapped words (100 stories; twins have no role to contradict) contradict none
-of these 24 roles and confirm 13: of the nats of their attention the mean under random tokens leaves surely more than
-half in 0 of 6 and 1 of 18 (head 1.2 of stories260K, at the previous token, among the keys but BOS: 0.54, 0.52 to 0.55),
-that under whole words in none. So random tokens alone agree with 12 of 12 and 29 of 30 labels (1.00 and 0.97, where
-0.95 was sought), content-dependent heads included, and with 6 of 6 and 17 of 18 roles alone (1.00 and 0.94). By the
-change of the pattern at unswapped keys over its distance from uniform attention, which decides nothing here since it
-misses planted heads that look at content, all 6 and 18 roles agree, and 4 of 6 and 0 of 12 content-dependent heads (10
-of 12 and 18 of 30 labels: 0.83 and 0.60). Words of the same part of speech keep what the class of a word says, so that
-they can contradict roles of position alone: they do in 0 of 6 and 0 of 18. Of 3 of the 12 content-dependent heads of
-stories260K they leave surely less than half (0.41 to 0.47, where random tokens leave 0.66 to 0.71): position and the
-class of a word decide more there than the word does. This says less than it seems: measured by squares, and not in the
-nats that roles are made of, random tokens agreed in 0.92 and 0.57 and confirmed 2 roles; and copies of random tokens
-are like any other story, so that the share that they leave is one minus the positional fraction, to 0.02 and 0.01 on
-average (at most 0.08 and 0.05). Of the 18 heads that are only content-dependent both kinds of swap confirm 10.
+positional, 0.20 to 0.39. On 300 stories 6 and 12 heads are positional and 6 of stories260K look at the previous token
+(on 100 stories 4, 1.6 to 7.9; 13, 8.0 to 19.2; 5, 2.1 to 10.5); no head of a twin does. The published rule calls none
+of the 56 positional. Their kernels are all relative: in stories2M 4 local ones of 3 to 7 tokens (2 to 8 on 100 stories;
+twins 0) and 2 slow decays over 23 and 29 tokens (none on 100 stories); in stories260K 12 local ones of 2 to 5 tokens (7
+to 18; twins 0) and 6 of the previous token (3 to 12; twins 0). At 64 tokens 1 head of stories2M has another role, and 1
+and 4 heads have a role at one of both contexts alone (no twin was asked). Swapped words (100 stories; twins have no
+role to contradict) contradict none of these 24 roles and confirm 13: of the nats of their attention the mean under
+random tokens leaves surely more than half in 0 of 6 and 1 of 18 (head 1.2 of stories260K, at the previous token, among
+the keys but BOS: 0.54, 0.52 to 0.55), that under whole words in none. So random tokens alone agree with 12 of 12 and 29
+of 30 labels (1.00 and 0.97, where 0.95 was sought), content-dependent heads included, and with 6 of 6 and 17 of 18
+roles alone (1.00 and 0.94). By the change of the pattern at unswapped keys over its distance from uniform attention,
+which decides nothing here since it misses planted heads that look at content, all 6 and 18 roles agree, and 4 of 6 and
+0 of 12 content-dependent heads (10 of 12 and 18 of 30 labels: 0.83 and 0.60). Words of the same part of speech keep
+what the class of a word says, so that they can contradict roles of position alone: they do in 0 of 6 and 0 of 18. Of 3
+of the 12 content-dependent heads of stories260K they leave surely less than half (0.41 to 0.47, where random tokens
+leave 0.66 to 0.71): position and the class of a word decide more there than the word does. This says less than it
+seems: measured by squares, and not in the nats that roles are made of, random tokens agreed in 0.92 and 0.57 and
+confirmed 2 roles; and copies of random tokens are like any other story, so that the share that they leave is one minus
+the positional fraction, to 0.02 and 0.01 on average (at most 0.08 and 0.05). Of the 18 heads that are only
+content-dependent both kinds of swap confirm 10.
 
 Few labels say where a head is missed (untrained twins have at most one; none was ablated). However head 2.3 or 3.3 of
 stories2M is ablated, tokens after a query that has an opening quotation mark before it lose 0.11 (0.08 to 0.14) and
