@@ -7,7 +7,7 @@ from typing import Any
 
 from tslens.evaluation.card import CardResult
 from tslens.evaluation.copies import CopiesResult
-from tslens.evaluation.copies.names import BITS, COMPARISONS
+from tslens.evaluation.copies.names import BITS, COMPARISONS, OTHERS
 from tslens.evaluation.copies.view import side_by_side
 from tslens.plots import svg
 from tslens.report.suites import around, rows_of
@@ -30,10 +30,10 @@ BESIDE = (
 GRAMS = " So does a word 5-gram of training stories, which sees four words at a time."
 ALONE = " No untrained twin was asked."
 FULLEST = " Of the cards of these weights the fullest is shown, the last of its kind: on {}"
-PLACED = "The {} texts with the longest copies, each beside the training story that has them"
+PLACED = "{} texts beside training stories: those with the longest copies, then those with the nearest plots"
 LAST = " What was looked for last with these weights is shown: on {}"
 UNSEEN = "does not measure"
-SHOWN = (*COMPARISONS.values(), "longest copied span (words and marks)", "exact copies", "template copies", BITS)
+SHOWN = (*COMPARISONS.values(), OTHERS["longest"], "exact copies", "template copies", OTHERS["plot"], BITS)
 
 
 def sections(card_found: CardResult | None, copies_found: CopiesResult | None, name: str) -> str:

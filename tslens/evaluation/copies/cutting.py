@@ -103,16 +103,10 @@ def read_written(path: str | Path) -> tuple[list[Cut], list[str]]:
         for name, value in given.items():
             if not isinstance(value, str):
                 raise InputError(f"{where}: no text in the field {name!r}; each needs prompt and completion.")
-        prompt, completion, ending = (
-            _whole(str(text or "")) for text in (*given.values(), row.get("ending") or row.get("true_ending"))
-        )
+        ending = row.get("ending") or row.get("true_ending")
+        prompt, completion, ending = (str(text or "") for text in (*given.values(), ending))
         cuts.append(Cut(prompt, ending, numbers.setdefault(prompt, len(numbers)), float("nan")))
         written.append(completion)
     if not cuts:
         raise InputError(f"{path} holds no completions; give at least two.")
     return cuts, written
-
-
-def _whole(text: str) -> str:
-    """The text with a sign in place of every half of a surrogate pair, which cannot be written as UTF-8."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -12,15 +12,15 @@ from tslens import progress, stats
 from tslens.errors import InputError
 from tslens.evaluation.copies import diversity
 from tslens.evaluation.copies.cutting import Cut
-from tslens.evaluation.copies.names import KINDS, WHO, sample
+from tslens.evaluation.copies.names import WHO, sample
 from tslens.evaluation.copies.result import CopiesResult, over_stories
-from tslens.evaluation.copies.tracing import Corpora, Trace, trace
+from tslens.evaluation.copies.showing import shown
+from tslens.evaluation.copies.tracing import Corpora, Trace, trace_all
 from tslens.evaluation.rouge import nearest, rouge, rouge_2
 from tslens.evaluation.rouge import words as rouge_words
 from tslens.ngrams import words
 
 SPAN = 25
-SHOWN = 12
 POINTS = 20
 FOREIGN = "0unheard0"  # a word that no text has
 
@@ -57,7 +57,7 @@ def copies(
     texts = [*written, *(cut.ending for cut in held_out), *chain.from_iterable(twins.values())]
     references = [*endings, *_next_endings(held_out), *endings * len(twins)]
     who = np.repeat(range(2 + len(twins)), [len(cuts), len(held_out), *[len(cuts)] * len(twins)])
-    traces = [trace(text, known) for text in progress.track(texts, "looking for copies")]
+    traces = trace_all(texts, known)
     kind = [1 if t.longest >= span else 2 if t.template >= span else 0 for t in traces]
     groups = _groups(rows, [(*WHO, *twins)[i] for i in who])
     return CopiesResult(
@@ -69,7 +69,7 @@ def copies(
         who=torch.tensor(who),
         among=_among(texts, groups),
         kind=torch.tensor(kind),
-        shown=_shown(rows, texts, who, traces, kind, known),
+        shown=shown(rows, texts, who, traces, kind, known),
         **_of_texts(rows, texts, references),
         **_of_endings(endings, len(held_out), endings_under, len(twins)),
         **_of_traces(traces),
@@ -187,42 +187,3 @@ def _varieties(texts: Sequence[str], groups: dict[str, list[int]], stories: Sequ
 
 def _bounds(interval: stats.Interval) -> list[float]:
     return [float(interval.estimate), float(interval.low), float(interval.high)]
-
-
-def _shown(
-    rows: Sequence[Cut],
-    texts: Sequence[str],
-    who: np.ndarray,
-    traces: Sequence[Trace],
-    kind: Sequence[int],
-    known: Corpora,
-) -> list[dict[str, Any]]:
-    """The written texts with the longest copies, exact ones first, each with its training story."""
-    order = sorted(np.flatnonzero(who == 0).tolist(), key=lambda i: (kind[i] != 1, -traces[i].template, i))
-    found = []
-    for i in order[:SHOWN]:
-        exact = kind[i] != 2
-        story = traces[i].longest_story if exact else traces[i].template_story
-        text = known.index.story(story) if story >= 0 else ""
-        span = traces[i].span if exact else traces[i].template_span
-        found.append(
-            {
-                "kind": KINDS[kind[i]],
-                "prompt": rows[i].prompt,
-                "text": texts[i],
-                "words": traces[i].longest if exact else traces[i].template,
-                "span": span,
-                "story": story,
-                "story_text": text,
-                "story_span": span if exact else _of_same_skeleton(traces[i].template_skeleton, text, known),
-            }
-        )
-    return found
-
-
-def _of_same_skeleton(skeleton: str, text: str, known: Corpora) -> str:
-    """The words of the text's first span that has this skeleton; empty if there is none."""
-    wanted, found, own = skeleton.split(), known.skeleton(text).split(), words(text)
-    n = len(wanted)
-    at = next((i for i in range(len(found) - n + 1) if found[i : i + n] == wanted), None)
-    return "" if at is None else " ".join(own[at : at + n])

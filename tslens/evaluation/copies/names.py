@@ -4,6 +4,7 @@ import numpy as np
 
 WHO = ("written", "true endings")
 KINDS = ("none", "exact", "template")
+PLOT = "plot"  # a text that is shown for its plot, not for a copy
 COMPARISONS = {
     "ending": "ROUGE-2 precision to the true ending",
     "among": "largest ROUGE-2 F to another text of the set",

@@ -94,7 +94,8 @@ class CopiesResult(Result):
     growth: Float[Tensor, "sample place bound"]
     """Different words among the first so many, over random orders of the texts."""
     shown: list[dict[str, Any]]
-    """The texts with the longest copies, each beside its training story."""
+    """The texts with the longest copies, then those without a copy whose plots are nearest, each beside its training
+    story."""
     twins: list[str] = field(default_factory=list, kw_only=True)
     """The untrained twins that wrote after the same prompts."""
 
@@ -193,7 +194,8 @@ class CopiesResult(Result):
         return figure(self)
 
     def html(self) -> str:
-        """The texts with the longest copies, each beside its training story: a fragment of a page, escaped."""
+        """The texts with the longest copies and with the nearest plots, each beside its training story: a fragment of a
+        page, escaped."""
         from tslens.evaluation.copies.view import side_by_side
 
         return side_by_side(self)

@@ -1,6 +1,5 @@
 """Where a text comes from: the nearest training story, the longest copied span, its skeleton and its plot."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tslens import ngrams, pos, progress
-from tslens.evaluation.rouge import rouge_2
+from tslens.evaluation.copies.nearest import Closest, closest
 from tslens.ngrams import Index, words
 
-CANDIDATES = 50  # stories that share most n-grams, on which ROUGE and plot are exact
 TAGGED = 500  # training stories whose words are tagged
 NAMES = ("NOUN", "PROPN")
 BLANK = "_"
@@ -113,54 +111,27 @@ def _kept_words(stories: Iterable[str]) -> frozenset[str]:
 
 
 def trace(text: str, known: Corpora) -> Trace:
-    """Where a text comes from.
+    """Where a text comes from. For many texts call `trace_all`, which reads the stories once for all of them."""
+    return trace_all([text], known)[0]
 
-    ROUGE-2 and the plot are exact on the 50 stories that share most rare n-grams with the text, which need not hold the
-    largest of all. The longest spans and the new n-grams are exact.
-    """
-    index = known.index
-    copy, template = index.longest_copy(text), known.skeletons.longest_copy(known.skeleton(text))
-    near = [story for story, _ in index.nearest(text, CANDIDATES)]
-    scores = [rouge_2(index.story(story), text) for story in near]
-    best = max(range(len(near)), key=lambda i: scores[i].precision, default=None)
-    plot, plot_story = _plot(text, index, near)
-    found = words(text)
+
+def trace_all(texts: Sequence[str], known: Corpora) -> list[Trace]:
+    """Where each text comes from. Every number is the largest of all training stories."""
+    near = closest(texts, known.index)
+    pairs = progress.track(zip(texts, near, strict=True), "looking for copies", len(texts))
+    return [_with_copies(text, known, of) for text, of in pairs]
+
+
+def _with_copies(text: str, known: Corpora, near: Closest) -> Trace:
+    copy, template = known.index.longest_copy(text), known.skeletons.longest_copy(known.skeleton(text))
     return Trace(
-        0.0 if best is None else scores[best].precision,
-        max((score.f for score in scores), default=0.0),
-        -1 if best is None else near[best],
-        copy.words,
-        copy.story,
-        copy.span,
-        template.words,
-        template.story,
-        " ".join(found[template.start : template.start + template.words]),
-        template.span,
-        plot,
-        plot_story,
-        index.new_shares(text, NEW),
+        **near._asdict(),
+        longest=copy.words,
+        longest_story=copy.story,
+        span=copy.span,
+        template=template.words,
+        template_story=template.story,
+        template_span=" ".join(words(text)[template.start : template.start + template.words]),
+        template_skeleton=template.span,
+        new=known.index.new_shares(text, NEW),
     )
-
-
-def _plot(text: str, index: Index, near: Sequence[int]) -> tuple[float, int]:
-    """The largest cosine of weighted word counts to the stories that share most n-grams or most rare words."""
-    own = _weighted(text, index)
-    by_words = [story for story, _ in index.nearest(text, CANDIDATES, orders=(1,))]
-    cosines = {story: _cosine(own, _weighted(index.story(story), index)) for story in [*near, *by_words]}
-    story = max(cosines, key=lambda found: cosines[found], default=-1)
-    return cosines.get(story, 0.0), story
-
-
-def _weighted(text: str, index: Index) -> dict[str, float]:
-    """Counts of the text's words, each weighted by the logarithm of its rarity; marks and unknown words are none."""
-    total = index.record.words
-    return {
-        word: count * math.log(total / index.vocabulary[word])
-        for word, count in Counter(words(text)).items()
-        if word[0].isalpha() and word in index.vocabulary
-    }
-
-
-def _cosine(a: dict[str, float], b: dict[str, float]) -> float:
-    size = math.sqrt(sum(x * x for x in a.values()) * sum(x * x for x in b.values()))
-    return sum(weight * b.get(word, 0.0) for word, weight in a.items()) / size if size else 0.0

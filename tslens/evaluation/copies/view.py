@@ -1,8 +1,9 @@
-"""Copies beside their training stories, as a fragment of a page."""
+"""Texts beside the training stories that they copy or whose plot is nearest, as a fragment of a page."""
 
 import html
 from typing import TYPE_CHECKING, Any
 
+from tslens.evaluation.copies.names import PLOT
 from tslens.ngrams.words import WORD
 from tslens.plots.text import printable
 
@@ -13,11 +14,13 @@ _SAID = {
     "exact": "Exact copy",
     "template": "Template copy: the same skeleton, other names and nouns",
     "none": "No copy; the longest span that a training story has",
+    PLOT: "No copy; the training story whose plot is nearest, in whatever words",
 }
 
 
 def side_by_side(result: "CopiesResult") -> str:
-    """The texts with the longest copies, each beside its training story, the copied span marked; all text escaped."""
+    """The texts with the longest copies, the copied span marked, and those with the nearest plots, each beside its
+    training story; all text escaped."""
     parts = [_pair(row) for row in result.shown]
     head = f"{html.escape(result.model)} beside {result.n_train:,} training stories ({html.escape(result.train)})"
     return f"<section class='tslens-copies'><h4>{head}</h4>{''.join(parts)}</section>"
@@ -31,8 +34,9 @@ def page(result: "CopiesResult") -> str:
 
 def _pair(row: dict[str, Any]) -> str:
     prompt, story = html.escape(_plain(row["prompt"])), row["story_text"]
+    near = f"cosine of rare words {row['cosine']:.2f}" if row["kind"] == PLOT else f"{row['words']} words and marks"
     return (
-        f"<article><p>{_SAID[row['kind']]}: {row['words']} words and marks</p>"
+        f"<article><p>{_SAID[row['kind']]}: {near}</p>"
         "<div style='display:grid;grid-template-columns:repeat(auto-fit,minmax(16em,1fr));gap:1em'>"
         f"<p style='white-space:pre-wrap'><i>{prompt}</i>{marked(row['text'], row['span'])}</p>"
         f"<p style='white-space:pre-wrap'>{marked(story, row['story_span'])}</p></div></article>"
