@@ -134,7 +134,7 @@ def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
 
 
 def continued(models: "Mapping[str, LanguageModel]") -> None:
-    """What is written after our beginnings and after real stories that are cut, measured, and side by side to read."""
+    """What is written after our beginnings and after real stories that are cut, measured; ours side by side to read."""
     held_out = ",".join(f"{name}@validation" for name in source.split(","))
     begun = {"beginnings": prompts_of("beginnings")}
     begun |= {f"cut-at-{cut:.0%}".removesuffix("%"): prompts_of(held_out, cut=cut, limit=CUT) for cut in (0.5, 0.4)}
@@ -143,7 +143,8 @@ def continued(models: "Mapping[str, LanguageModel]") -> None:
         found = write(models.values(), fit, WritingSettings(), cache() / STORE)
         found = replace(found, models=list(models))
         save(found.figure(), folder / f"{name}.svg", found.summary())
-        found.side_by_side().to_csv(folder / f"{name}-side-by-side.csv", index=False)
+        if name == "beginnings":  # ours: tables hold no stories of others
+            found.side_by_side().to_csv(folder / f"{name}-side-by-side.csv", index=False)
         print(found)
 
 
