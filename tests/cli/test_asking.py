@@ -23,10 +23,10 @@ FAST = {"first_wait": 0.001, "longest_wait": 0.004, "poll": 0.001}
 
 
 def tell(system, text, schema):
-    """A story that holds the words and some talk."""
+    """A story that holds the words, some talk and a moral."""
     words = re.search("Words: (.*)", text)[1].split(", ")
     named = " ".join(word.split(" (")[0] for word in words)
-    return {"story": f'Tom met a friend. "Look at the {named}," said Tom. They went home.'}
+    return {"story": f'Tom met a friend. "Look at the {named}," said Tom. They learned to look.'}
 
 
 class Careless:

@@ -138,22 +138,37 @@ def test_a_rehearsal(here, reply, monkeypatch, capsys):
         "ComparisonResult",
         "GraderAgreementResult",
     ]
-    assert "Scores by rehearsal (claude-" in said.out and "Expected $" in said.err and "the answers cost $" in said.err
-    grades = GradesResult.load(here / "graded")
+    assert said.out.startswith("A rehearsal, no finding. Scores by rehearsal (claude-")
+    assert "Expected $" in said.err and "the answers cost $" in said.err
+    assert [path.name for path in (here / "graded").iterdir()] == ["rehearsal"]
+    graded = here / "graded/rehearsal"
+    grades = GradesResult.load(graded)
     assert grades.grader.startswith("rehearsal") and not grades.failures and len(grades.of()) == 100
     for i, completion in enumerate(grades.completions):  # none invented
         (answer,) = {a["plot"] for text, a in answers.items() if f">\n{completion}\n<" in text} or {None}
         assert answer == grades.score[i, grades.axes.index("plot"), 0]
     trusted = [axis for axis, told in grades.trust.items() if told == "trusted"]
     assert trusted == ["grammar", "consistency", "plot"]
-    assert ControlsResult.load(here / "graded").trust == grades.trust
-    verdicts = ComparisonResult.load(here / "graded")
+    assert ControlsResult.load(graded).trust == grades.trust
+    verdicts = ComparisonResult.load(graded)
     assert {v for v, axis in zip(verdicts.verdicts, verdicts.axes, strict=True) if axis in trusted} == {
         "stories2M > untrained"
     }
-    files = {path.name for path in (here / "graded").iterdir()}
+    files = {path.name for path in graded.iterdir()}
     assert {"grades.svg", "controls.svg", "comparison.svg", "grader-agreement.svg", "preferences-plot.svg"} <= files
-    assert Server.key not in cache.read_text() + (here / "graded/GradesResult/result.json").read_text()
+    assert Server.key not in cache.read_text() + (graded / "GradesResult/result.json").read_text()
+
+
+def test_a_rehearsal_stands_in_no_table_with_another_grader(here, reply, monkeypatch, capsys):
+    with Server(reply) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        graders = ("--grader", "large", "--grader", "stories2M")
+        assert cli.main([*ASK, "--cache", "mixed.jsonl", *graders, "--out", "mixed"]) == 0
+    found = {path.relative_to(here / "mixed").as_posix() for path in (here / "mixed").rglob("*Result")}
+    kinds = ("GradesResult", "ControlsResult", "ComparisonResult")
+    assert found == {f"{folder}/{kind}" for folder in ("rehearsal/1", "2") for kind in kinds}
+    assert GradesResult.load(here / "mixed/rehearsal/1").is_rehearsal
+    assert GradesResult.load(here / "mixed/2").grader == "likelihood of stories2M"
 
 
 def test_a_permanent_failure_is_listed_and_the_exit_code_says_so(here, reply, monkeypatch, capsys):
@@ -161,7 +176,7 @@ def test_a_permanent_failure_is_listed_and_the_exit_code_says_so(here, reply, mo
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         assert cli.main([*ASK, "--cache", "refused.jsonl", "--out", "refused"]) == large_model.INCOMPLETE
     said = capsys.readouterr()
-    grades = GradesResult.load(here / "refused")
+    grades = GradesResult.load(here / "refused/rehearsal")
     assert grades.failures and f"{len(grades.failures)} texts could not be graded" in said.out
     assert all("refusal" in failure for failure in grades.failures)
     assert "without an answer: refusal" in said.err
@@ -183,7 +198,8 @@ def test_without_any_score_the_cost_is_said_and_nothing_is_ranked(here, reply, m
         words = [*ASK[:-1], "5", "--cache", "refusals.jsonl", "--preferences", "--json"]
         assert cli.main(words) == large_model.INCOMPLETE
     said = capsys.readouterr()
-    assert "plot (too few controls): 0 models on 0 prompts" in said.err
+    assert "plot (untrustworthy (too few controls))\n" in said.err
+    assert "creativity (no control): 0 models on 0 prompts" in said.err
     assert "no agreement: no text was graded twice" in said.err and "the answers cost $" in said.err
     assert [one["result"] for one in json.loads(said.out)] == ["GradesResult", "ControlsResult", "ComparisonResult"]
 
@@ -300,6 +316,7 @@ def even(system, text, schema):
 
 def test_a_grader_labels_what_a_suite_s_models_wrote(here, monkeypatch, capsys):
     """A text that the server refuses has no label. The controls find the grader out, and its labels are marked."""
+    monkeypatch.setattr("tslens.evaluation.grading.large.is_rehearsal", lambda settings: False)  # as if not here
     (here / "mine.toml").write_text(SUITE)
     words = ("eval", "./mine.toml", "--model", "stories2M", "--cache", "suite.jsonl", "--yes")
     assert cli.main([*words, "--grader", "large", "--completions", "0"]) == 2
@@ -332,13 +349,22 @@ def test_a_grader_labels_what_a_suite_s_models_wrote(here, monkeypatch, capsys):
         assert cli.main([*words, "--completions", "3", "--grader", "large"]) == large_model.INCOMPLETE
 
 
-def test_a_rehearsal_of_a_suite_is_not_kept_for_the_page(here, monkeypatch, capsys):
+def test_a_rehearsal_of_a_suite_stands_apart(here, monkeypatch, capsys):
+    """Its labels are in no table of the suite and not kept for the page; its grades and controls say what they are."""
     monkeypatch.setenv("TSLENS_CACHE", str(here / "kept"))
     words = ("eval", "facts", "--model", "untrained", "--cache", "facts.jsonl", "--yes", "--completions", "1")
     with Server(even) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        assert cli.main([*words, "--grader", "large"]) == 0
-    assert "success, by rehearsal (" in capsys.readouterr().out
+        assert cli.main([*words, "--grader", "large", "--out", "rehearsed"]) == 0
+    answer, heading, apart = capsys.readouterr().out.partition("A rehearsal, no finding. Scores by rehearsal (")
+    assert "success, by match" in answer and "rehearsal" not in answer
+    assert heading and "Controls of rehearsal (" in apart
+    out = here / "rehearsed"
+    assert {path.stem for path in out.iterdir()} == {"facts", "rehearsal", "suite-facts", "suite-facts-match"}
+    assert list(SuiteResult.load(out / "facts").labels) == ["match"]
+    assert not [path for path in (out / "facts").rglob("*") if path.is_file() and b"rehearsal" in path.read_bytes()]
+    assert GradesResult.load(out / "rehearsal/facts").is_rehearsal
+    assert ControlsResult.load(out / "rehearsal/facts").grader.startswith("rehearsal (")
     (kept,) = kept_suites(load("untrained"))
     assert list(kept.labels) == ["match"] and kept.trust == {}
     assert "rehearsal" not in section([kept], "untrained")
@@ -383,7 +409,8 @@ def test_a_run_and_a_table_need_no_key(here, monkeypatch, capsys):
     said = json.loads(capsys.readouterr().out)
     grades = [one for one in said if one["result"] == "GradesResult"]
     assert [one["grader"] for one in grades] == ["likelihood of stories2M", "ann"]
-    assert grades[0]["trust"]["grammar"] == "trusted" and grades[1]["trust"]["grammar"] == "too few controls"
+    told = [one["trust"]["grammar"] for one in grades]
+    assert told == ["trusted", "untrustworthy (too few controls)"]
     (row,) = [row for row in said[-1]["rows"] if row["axis"] == "grammar"]
     assert row["texts"] == 100 and row["kappa_low"] > 0.2
 
@@ -406,7 +433,7 @@ def test_a_table_alone_is_not_asked_again(here, capsys):
     assert cli.main(["eval", "grade", *words]) == 0
     said = capsys.readouterr()
     assert "plot, again" not in said.out and "Scores by people" in said.out
-    assert "no ranking by people, grammar (too few controls): 0 models" in said.err and "cost" not in said.err
+    assert "no ranking by people, grammar (untrustworthy (too few controls))" in said.err and "cost" not in said.err
 
 
 def test_models_are_ranked_by_preferences_in_a_file(in_tmp, capsys):

@@ -13,9 +13,10 @@ from scipy import stats as scipy_stats
 
 from tslens import cli, models, stats
 from tslens.errors import InputError
-from tslens.evaluation.pairs import PairSet, PairsResult, known, own_pairs, read_pairs, score
+from tslens.evaluation.pairs import PairSet, PairsResult, known, own_pairs, read_pairs, score, scoring
 from tslens.models import Spec, build
-from tslens.ngrams import keeping
+from tslens.ngrams import five_gram, keeping
+from tslens.report import answers
 from tslens.stories.pairs.phenomena import MinimalPair
 from tslens.tokenizer import Tokenizer
 
@@ -100,6 +101,14 @@ def test_a_paradigm_of_which_five_words_tell_is_local():
     right = type("Oracle", (), {"log_probability": lambda self, text: 0.0 if text in {g for g, _ in ROWS} else -1.0})
     result = score({}, pair_set(), n_grams={"oracle": right()})
     assert result.local == ["made"] and result.by_paradigm()["local"].all()
+
+
+def test_the_5_gram_reads_many_texts_at_once_and_gives_the_same_bits(ours, made_stories, monkeypatch):
+    monkeypatch.setattr(scoring, "AT_ONCE", 7)
+    n_gram, odd = five_gram(made_stories), MinimalPair("", "zyx zyx. \N{SNOWMAN}", "odd", 0)
+    result = score({}, replace(ours, pairs=(odd, *ours.pairs)), n_grams={"5-gram": n_gram})
+    for texts, found in ((result.goods, result.good[0]), (result.bads, result.bad[0])):
+        assert found.tolist() == [n_gram.log_probability(text) for text in texts]
 
 
 def test_intervals_by_hand():
@@ -252,6 +261,19 @@ def test_command(in_tmp: Path, capsys, monkeypatch: pytest.MonkeyPatch):
     assert sorted(p.name for p in (in_tmp / "found").iterdir()) == ["p", "pairs-p.csv", "pairs-p.svg"]
     monkeypatch.setattr(keeping, "five_gram", lambda index: pytest.fail("the n-grams were counted again"))
     assert cli.main(arguments) == 0
+
+
+def test_the_last_answer_on_our_own_pairs_is_kept_for_the_page(in_tmp: Path, capsys, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TSLENS_CACHE", str(in_tmp / "cache"))
+    (in_tmp / "p.txt").write_text("The dog was big.\nThe dog were big.\nThe dogs were big.\nThe dogs was big.\n")
+    usual, model = ["eval", "pairs", "--model", "stories2M", "--n-gram", "none"], models.load("stories2M")
+    assert cli.main([*usual, "--pairs", "p.txt"]) == 0 and answers.kept_pairs(model) is None
+    for limit in ("4", "2"):
+        assert cli.main([*usual, "--limit", limit]) == 0
+    kept = answers.kept_pairs(model)
+    assert cli.main([*usual, "--pairs", "p.txt"]) == 0
+    assert kept.goods == answers.kept_pairs(model).goods == [pair.good for pair in own_pairs(2).pairs]
+    assert answers.kept_pairs(build(models.spec_of(model), tokenizer=models.tokenizer_of(model), seed=1)) is None
 
 
 def test_of_blimp_as_measured_from_outside(shared: Path):

@@ -177,7 +177,8 @@ def test_what_controls_say_of_a_grader_is_kept_with_its_labels(two: tuple[Any, A
 
 def card_of(rows: list[str], reference: str = "") -> CardResult:
     one = torch.ones(1, len(rows))
-    return CardResult(["m"], rows, one, one, one, torch.ones(1), torch.tensor([-1]), reference, [])
+    bits = [torch.ones(1)] * 3
+    return CardResult(["m"], rows, one, one, one, *bits, torch.tensor([-1]), reference, [])
 
 
 def test_the_fullest_card_is_read(two: tuple[Any, Any]) -> None:

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from tslens.stories import stories
 from tslens.stories.asked import FEATURES, RULES, Wish, features_of, vocabulary_of, wishes
 from tslens.stories.generator import FEATURES as MADE
 from tslens.stories.generator.lexicon import bases
@@ -67,6 +68,43 @@ def test_every_form_of_our_vocabulary_counts():
 )
 def test_dialogue_is_between_double_quotes(story, spoken):
     assert Wish(("dog",), ("Dialogue",)).fault(story) == (None if spoken else "dialogue missing")
+
+
+@pytest.mark.parametrize(
+    ("end", "fault"),
+    [
+        ("The dog learned that haste is bad.", None),
+        ("Tom never forgot that day.", None),
+        ("The dog went home.", "moral missing"),
+        ("The dog learned to wait. " + "It went home. " * 3, "moral missing"),  # it is said at the end
+    ],
+)
+def test_a_moral_is_said_at_the_end(end, fault):
+    assert Wish(("dog",), ("MoralValue",)).fault(f"The dog ran too fast. It fell. {end}") == fault
+    assert Wish(("dog",), ()).fault(f"The dog ran too fast. It fell. {end}") is None
+
+
+ADULT = (
+    "The dog hesitated, because the committee had postponed the negotiations indefinitely. Its owner, a bankrupt "
+    "entrepreneur, contemplated the fundamental ambiguity of the contract and the consequences of further litigation."
+)
+
+
+def test_words_are_simple():
+    """Of ten different words two may be unknown to the generator. Names do not count, nor what was asked for."""
+    simple, ten = Wish(("dog",), ()), "Thucydides' dog ran home and saw a big {} {} {}."
+    assert simple.fault(ADULT) == "simple words missing"
+    assert simple.fault(ten.format("zygote", "xylem", "ball")) is None
+    assert simple.fault(ten.format("zygote", "xylem", "phloem")) == "simple words missing"
+    assert Wish(("zygotes",), ()).fault(ten.format("zygote", "xylem", "phloem")) is None
+    assert simple.fault("Mom's dog didn’t run to her mommy.") is None
+    assert Wish(("o’clock",), ()).fault("It was six o'clock.") is None
+
+
+def test_nearly_all_real_stories_have_simple_words(shared):
+    real = stories(str(shared / "data/stories/tinystories-v1.txt"), limit=1000)
+    faults = [Wish((), ()).fault(story) for story in real]
+    assert len(faults) == 1000 and sum(fault is None for fault in faults) >= 990
 
 
 def test_features_by_name(refused):

@@ -48,7 +48,7 @@ def ask(
     vocabulary
         TOML file with lists of words `noun`, `verb` and `adjective` to draw from. Default: the generator's words.
     tries
-        Stories asked for one request, while they lack its words or dialogue, are unfinished, or came before.
+        Stories asked for one request, while they lack what it asks for or simple words, are unfinished, or came before.
     """
     from tslens import files, llm
     from tslens.stories import asked
@@ -110,6 +110,4 @@ def _print(found: "Told", n: int, out: Path, as_json: bool) -> None:
         return
     print(f"{len(found.stories):,} stories" + (f" written to {place}" if place else "") + f", {missing:,} missing")
     for fault, count in found.rejected.most_common():
-        print(
-            f"{count:,} rejected for lack of {fault}" if fault != "unfinished" else f"{count:,} rejected as unfinished"
-        )
+        print(f"{count:,} rejected: {fault}")

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from tslens.cli.card import MADE, CardOptions, HeldOut, NGram, Usual, deliver_card
 from tslens.cli.delivery import Delivery, delivery, print_json
-from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, graders_of, true_texts
+from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, graders_of, place_of, true_texts
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, ModelTwins, Precision, load_models
 from tslens.cli.usual import usual_of_models
@@ -18,11 +18,12 @@ from tslens.tables import as_text, filled
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tslens.evaluation.grading import Grader
+    from tslens.evaluation.grading import ControlsResult, Grader, GradesResult
     from tslens.evaluation.suite_result import SuiteResult
     from tslens.evaluation.suites import Suite
     from tslens.models import LanguageModel
-    from tslens.result import Result
+
+    Graded = Sequence[tuple[GradesResult, ControlsResult]]
 
 Cut = Annotated[
     str | None, Parameter(help="Real stories to cut: a file, a dataset or `made`, each also as SOURCE@validation.")
@@ -77,18 +78,16 @@ def evaluate(
     with delivery(out, json_) as deliver:
         answer = answered(chosen, loaded, completions=completions, seed=seed, precision=precision)
         keep(loaded, chosen, answer)  # whatever becomes of the grading
-        asked, found, controls = _labelled(answer, chosen, grader or (), large or LargeModel(), seed, precision)
+        asked, found, graded = _labelled(answer, chosen, grader or (), large or LargeModel(), seed, precision)
         keep(loaded, chosen, found)
-        _deliver(deliver, found)
-        for number, control in enumerate(controls, 1):
-            deliver(control, chosen.name if len(asked) == 1 else f"{chosen.name}-{number}")
+        _deliver(deliver, found, graded=graded)
     return exit_code(asked)
 
 
 def _labelled(
     found: "SuiteResult", suite: "Suite", names: "Sequence[str]", large: LargeModel, seed: int, precision: str
-) -> "tuple[list[Grader], SuiteResult, list[Result]]":
-    """The graders, the answer with their labels, and the controls that say whether to believe each."""
+) -> "tuple[list[Grader], SuiteResult, Graded]":
+    """The graders, the answer with their labels, and of each its grades and what its controls say of it."""
     if not names:
         return [], found, []
     from tslens.evaluation import grading
@@ -98,16 +97,17 @@ def _labelled(
     controls = controls_of(texts, suite, seed)
     asked = graders_of(names, true_texts(texts, None)[1], rubric, large, precision)
     confirm_cost(asked, texts, controls, rubric, 0, seed, large.yes)
-    beside: list[Result] = []
+    beside: list[tuple[GradesResult, ControlsResult]] = []
     with charged(asked):
         for one in asked:
             found, grades = grading.graded(found, suite, one, controls, seed=seed)
-            beside.append(grading.controlled(grades, rubric))
+            beside.append((grades, grading.controlled(grades, rubric)))
     return asked, found, beside
 
 
-def _deliver(deliver: Delivery, found: "SuiteResult", printed: bool = True) -> None:
-    """Deliver the answers to a suite, with a coloured table for each way of labelling what was written."""
+def _deliver(deliver: Delivery, found: "SuiteResult", printed: bool = True, graded: "Graded" = ()) -> None:
+    """Deliver the answers to a suite, with a coloured table for each way of labelling what was written; then what the
+    controls say of each grader. A rehearsal's grades stand with its controls, not in the answers."""
     deliver(found, found.suite, printed=printed)
     if deliver.folder is not None:
         from tslens import plots
@@ -116,6 +116,11 @@ def _deliver(deliver: Delivery, found: "SuiteResult", printed: bool = True) -> N
         for by in found.labels:
             name = re.sub(r"[^\w.-]+", "_", f"suite-{found.suite}-{by}")
             plots.save(coloured_figure(found, by), deliver.folder / f"{name}.svg")
+    for number, (grades, control) in enumerate(graded, 1):
+        place, which = place_of(deliver, grades), found.suite if len(graded) == 1 else f"{found.suite}-{number}"
+        if grades.is_rehearsal:
+            place(grades, which)
+        place(control, which)
 
 
 def _list(json_: bool) -> None:
@@ -234,7 +239,6 @@ def answered(
 
     if not 0 <= completions <= MOST:
         raise InputError(f"--completions is {completions:,}; give from 0 to {MOST:,}.")
-
     return score(models, suite, written=completions, seed=seed, precision=precision)
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tslens import progress
+from tslens.cli.delivery import Delivery
 from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost, tell_cost
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.cli.delivery import Delivery
     from tslens.evaluation.grading import ControlText, GradedText, Grader, GradesResult, Rubric
     from tslens.llm import Budget, Outcome
 
@@ -140,15 +140,29 @@ def charged(asked: "Sequence[Grader]") -> Iterator[None]:
             print_cost(outcomes)
 
 
-def deliver_agreement(deliver: "Delivery", made: "Sequence[GradesResult]") -> None:
-    """Deliver how far graders agree with one another, and with themselves, where any text was graded twice."""
+def place_of(deliver: Delivery, grades: "GradesResult") -> Delivery:
+    """Where answers from these grades are delivered: those of a rehearsal in a folder of their own, `rehearsal`."""
+    from tslens.evaluation.grading.graders import REHEARSAL
+
+    if not grades.is_rehearsal:
+        return deliver
+    apart = Delivery(deliver.folder and deliver.folder / REHEARSAL, deliver.as_json)
+    apart.printed = deliver.printed
+    return apart
+
+
+def deliver_agreement(deliver: Delivery, made: "Sequence[GradesResult]") -> None:
+    """Deliver how far graders agree with one another, and with themselves, where any text was graded twice; of
+    rehearsals apart."""
     from tslens.evaluation.grading import agreement
 
-    if len(made) > 1 or made[0].score.shape[2] > 1:
-        try:
-            deliver(agreement(made))
-        except InputError as error:  # what was paid for is delivered all the same
-            progress.note(f"no agreement: {error}")
+    for kind in (False, True):
+        of_kind = [one for one in made if one.is_rehearsal == kind]
+        if len(of_kind) > 1 or any(one.score.shape[2] > 1 for one in of_kind):
+            try:
+                place_of(deliver, of_kind[0])(agreement(of_kind))
+            except InputError as error:  # what was paid for is delivered all the same
+                progress.note(f"no agreement: {error}")
 
 
 def exit_code(asked: "Sequence[Grader]") -> int:

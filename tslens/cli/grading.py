@@ -18,6 +18,7 @@ from tslens.cli.graders import (
     deliver_agreement,
     exit_code,
     graders_of,
+    place_of,
     true_texts,
 )
 from tslens.cli.large_model import LargeModel
@@ -93,19 +94,19 @@ def _deliver(
     preferences: bool,
     seed: int,
 ) -> None:
-    """Grade and deliver the answers."""
+    """Grade and deliver the answers, those of rehearsals apart."""
     from tslens.evaluation import grading
 
     made: list[GradesResult] = []
     for i, one in enumerate(asked):
         made.append(grading.grade(found, one, rubric, controls, again=again, seed=seed))
-        which = "" if len(asked) == 1 else str(i + 1)
-        deliver(made[-1], which)
-        deliver(grading.controlled(made[-1], rubric), which)
+        place, which = place_of(deliver, made[-1]), "" if len(asked) == 1 else str(i + 1)
+        place(made[-1], which)
+        place(grading.controlled(made[-1], rubric), which)
         if len(made[-1].writers()) > 1:
-            deliver(grading.compare(made[-1], margin), which)
+            place(grading.compare(made[-1], margin), which)
             if preferences:
-                _deliver_ranks(deliver, made[-1], rubric, which)
+                _deliver_ranks(place, made[-1], rubric, which)
     deliver_agreement(deliver, made)
 
 

@@ -17,6 +17,7 @@ from tslens.cli.graders import (
     deliver_agreement,
     exit_code,
     graders_of,
+    place_of,
     true_texts,
 )
 from tslens.cli.large_model import LargeModel
@@ -123,9 +124,9 @@ def _grade(
     with charged(asked):
         for number, one in enumerate(asked, 1):
             found, grades = graded(answer, one, controls, again=again, seed=seed)
-            which = "" if len(asked) == 1 else str(number)
-            deliver(found, which)
-            deliver(grading.controlled(grades, rubric), which)
+            place, which = place_of(deliver, grades), "" if len(asked) == 1 else str(number)
+            place(found, which)
+            place(grading.controlled(grades, rubric), which)
             made.append(grades)
             scores.append(found)
         deliver_agreement(deliver, made)

@@ -11,7 +11,7 @@ from tslens.cli.options import Json, Models, Precision, load_models
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.evaluation.pairs import NGram, PairSet
+    from tslens.evaluation.pairs import NGram
     from tslens.models import LanguageModel
 
 NONE = "none"
@@ -57,26 +57,26 @@ def pairs(
     at_least
         How often --known-by's stories must have it.
     n_gram
-        Stories of the word 5-gram, or `none` for no 5-gram. Default: the training stories of each model's run, or if
-        they cannot be read its validation stories, or else made ones.
+        Stories of the word 5-gram, or `none`. Default: each model's training stories, else its validation or made ones.
     seed
         Seed of our own pairs.
     out
         A folder for the figure (SVG), the table of all pairs (CSV) and the whole answer.
     """
     from tslens.evaluation.pairs import known, own_pairs, read_pairs, score
+    from tslens.report.answers import keep_pairs
     from tslens.stories import stories
 
     if limit is not None and limit < 2:
         raise InputError(f"--limit is {limit}; an interval needs 2 pairs or more.")
     loaded = load_models(model)
-    chosen: "PairSet" = (
-        own_pairs(limit or 500, seed=seed) if file is None else read_pairs(file, limit=limit, least=fewest)
-    )
+    chosen = own_pairs(limit or 500, seed=seed) if file is None else read_pairs(file, limit=limit, least=fewest)
     if known_by is not None:
         chosen = known(chosen, stories(known_by), at_least)
     with delivery(out, json_) as deliver:
         found = score(loaded, chosen, n_grams=n_grams_of(loaded, n_gram), precision=precision)
+        for one in loaded.values() if file is None else ():
+            keep_pairs(one, found)
         deliver(found, chosen.name)
 
 

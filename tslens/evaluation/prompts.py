@@ -9,7 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens.errors import InputError
-from tslens.evaluation.lines import first_of_ending, log_probabilities
+from tslens.evaluation.kept_lines import kept_log_probabilities
+from tslens.evaluation.lines import first_of_ending
 from tslens.evaluation.matching import label
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite
@@ -38,14 +39,16 @@ def evaluate(
     """The log-probability of every ending given its prompt under each model, and the best accepted and rejected ones.
 
     Models are given one, several, or by the names to call them. Prompts are read as the beginning of a story, BOS
-    first. With `written`, each model also continues every prompt written by hand so many times, and what it writes is
-    labelled by matching. InputError for a prompt longer than a model's context.
+    first; the log-probabilities are kept, those of templates apart (see `kept_log_probabilities`). With `written`, each
+    model also continues every prompt written by hand so many times, and what it writes is labelled by matching.
+    InputError for a prompt longer than a model's context.
     """
     named = _by_name(models)
     asked = [(i, text, yes) for i, p in enumerate(suite.prompts) for text, yes in _endings(p)]
     rows = {name: [_row(name, model, suite.prompts[i].text, text) for i, text, _ in asked] for name, model in named}
     options: dict[str, Any] = {"precision": precision, "batch_tokens": batch_tokens, "what": "endings"}
-    found = [log_probabilities(model, *zip(*rows[name], strict=True), **options).float() for name, model in named]
+    options["parts"] = [suite.prompts[i].templated for i, _, _ in asked]
+    found = [kept_log_probabilities(model, *zip(*rows[name], strict=True), **options).float() for name, model in named]
     topics = list(dict.fromkeys(p.about for p in suite.prompts))
     first = {p.about: p for p in suite.prompts}
     result = SuiteResult(

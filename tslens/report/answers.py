@@ -14,9 +14,10 @@ from tslens.evaluation.card import CardResult
 from tslens.evaluation.copies import CopiesResult
 from tslens.evaluation.grading import rubric
 from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
-from tslens.evaluation.grading.large import REHEARSAL
+from tslens.evaluation.grading.graders import rehearses
 from tslens.evaluation.grading.suites import RUBRIC
 from tslens.evaluation.instruct import InstructGradesResult, InstructResult
+from tslens.evaluation.pairs import PairsResult
 from tslens.evaluation.prompts import NEW_TOKENS
 from tslens.evaluation.scores import UNRECORDED, Labels
 from tslens.evaluation.suite_result import SuiteResult
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 VERSION = "answers, 1"
 """Part of the key of kept answers: raise it when what gives or scores them changes."""
 CARDS = "answers, 3"
-"""The same of score cards, copies and instructions."""
+"""The same of score cards, minimal pairs, copies and instructions."""
 SAME = 1e-3
 """Nats by which the log-probabilities of endings differ at most between two readings of the same weights."""
 PATIENCE = 10.0
@@ -75,6 +76,16 @@ def kept_card(model: "LanguageModel") -> CardResult | None:
     return next((found for found in read if found is not None), None)
 
 
+def keep_pairs(model: "LanguageModel", found: PairsResult) -> None:
+    """Keep the scores of a model, and of those beside it, on our own minimal pairs."""
+    _keep(model, _name(model, "minimal-pairs"), found)
+
+
+def kept_pairs(model: "LanguageModel") -> PairsResult | None:
+    """The last scores on minimal pairs that were kept of a model with these weights, or None."""
+    return _read(model, _name(model, "minimal-pairs"), PairsResult)
+
+
 def keep_copies(model: "LanguageModel", found: CopiesResult) -> None:
     """Keep what a model copies from its training stories."""
     _keep(model, _name(model, "copies"), found)
@@ -88,7 +99,7 @@ def kept_copies(model: "LanguageModel") -> CopiesResult | None:
 def keep_instruct(model: "LanguageModel", found: InstructResult, grades: Sequence[InstructGradesResult]) -> None:
     """Keep how far a model does what instructions ask, with what graders say of the same texts, rehearsals apart."""
     _keep(model, _name(model, "instruct"), found)
-    real = (one for one in grades if not one.grader.startswith(f"{REHEARSAL} ("))
+    real = (one for one in grades if not rehearses(one.grader))
     for number, one in enumerate(real):
         _keep(model, _name(model, f"instruct-grades-{number}"), one)
 
@@ -147,7 +158,7 @@ def _least(said: Iterable[str]) -> str:
 
 def _findings(result: SuiteResult) -> SuiteResult:
     """The answers without the labels of rehearsals, which also stand among older ones that were kept with them."""
-    labels = {by: rows for by, rows in result.labels.items() if not by.startswith(f"{REHEARSAL} (")}
+    labels = {by: rows for by, rows in result.labels.items() if not rehearses(by)}
     return dataclasses.replace(result, labels=labels, trust={by: t for by, t in result.trust.items() if by in labels})
 
 

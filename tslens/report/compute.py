@@ -22,6 +22,7 @@ from tslens.evaluation.card import CardResult
 from tslens.evaluation.copies import CopiesResult
 from tslens.evaluation.instruct import InstructGradesResult, InstructResult
 from tslens.evaluation.loss import LossResult, loss
+from tslens.evaluation.pairs import PairsResult
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.generate import Sampling, generate, with_room
 from tslens.progress import stage
@@ -93,6 +94,8 @@ class ReportData:
     """Those of sparse autoencoders that were found of this model and kept."""
     suites: Sequence[SuiteResult] = ()
     """Its answers to suites of prompts, where they were kept."""
+    pairs: PairsResult | None = None
+    """Its scores on minimal pairs, where they were kept."""
     card: CardResult | None = None
     """Its score card, where one was kept."""
     instruct: InstructResult | None = None
@@ -173,6 +176,7 @@ def _kept(model: "LanguageModel") -> dict[str, Any]:
         "suites": answers.kept_suites(model),
         "instruct": instruct,
         "instruct_grades": grades,
+        "pairs": answers.kept_pairs(model),
         "card": answers.kept_card(model),
         "copies": answers.kept_copies(model),
     }

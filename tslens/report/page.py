@@ -13,7 +13,7 @@ from typing import Any
 from tslens import __version__, files
 from tslens.corpus import counted
 from tslens.errors import InputError
-from tslens.report import card_view, circuits, features, glossary, instructions, suites
+from tslens.report import card_view, circuits, features, glossary, instructions, pairs_view, suites
 from tslens.report.about import about
 from tslens.report.causes_view import table
 from tslens.report.clearest import clearest
@@ -130,6 +130,7 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         circuits=circuits.section(data.circuits, data.name),
         features=features.section(data.features, data.name),
         suites=suites.section(data.suites, data.name) + instructions.section(data.instruct, data.instruct_grades),
+        pairs=pairs_view.section(data.pairs, data.name),
         card_and_copies=card_view.sections(data.card, data.copies, data.name),
         film=section(data.film),
         live=live_section(data.live),

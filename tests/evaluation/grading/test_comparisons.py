@@ -17,7 +17,8 @@ from tslens.evaluation.grading.controls import controls
 
 @pytest.fixture
 def graded(story):
-    """`graded(shift, spread)`: two models on 40 prompts, three texts each; the second scores `shift` less."""
+    """`graded(shift, spread)`: two models on 40 prompts, three texts each; the second scores `shift` less. Every axis
+    stands as one that no control tests."""
 
     def make(shift: float, spread: float, prompts: int = 40, models=("a", "b")) -> GradesResult:
         rng = np.random.default_rng(0)
@@ -31,9 +32,8 @@ def graded(story):
                     scores[text] = int(np.clip(round(value), 1, 10))
                     texts.append(GradedText(f"Prompt {p}", text, model))
         names = [axis.name for axis in story.axes]
-        return grade(
-            texts, Judge(lambda text: dict.fromkeys(names, scores[text.completion]) | {"age group": 2}), story, []
-        )
+        judge = Judge(lambda text: dict.fromkeys(names, scores[text.completion]) | {"age group": 2})
+        return replace(grade(texts, judge, story, []), trust=dict.fromkeys(names, "no control"))
 
     return make
 
@@ -98,7 +98,7 @@ def test_an_untrustworthy_grader_decides_nothing(true, texts, story):
     ("told", "said"),
     [
         ("trusted", "a > b"),
-        ("too few controls", "a > b (grader not proved: too few controls)"),
+        ("untrustworthy (too few controls)", "none: the grader is untrustworthy on this axis"),
         ("no control", "a > b (grader not proved: no control)"),
         ("untrustworthy (obeys orders)", "none: the grader is untrustworthy on this axis"),
     ],
@@ -170,7 +170,8 @@ def test_unpaired_prompts_do_not_count(story):
     grades = grade(texts, Judge(lambda text: dict.fromkeys(names, 5)), story, [])
     assert (compare(grades).prompts == 9).all()
     few = compare(grade(texts[9:11], Judge(lambda text: dict.fromkeys(names, 5)), story, []))
-    assert few.verdicts[0] == "undecided: too few prompts"
+    assert few.verdicts[few.axes.index("creativity")] == "undecided: too few prompts"
+    assert few.verdicts[plot_of(few)] == "none: the grader is untrustworthy on this axis"  # it has no control
 
 
 def test_no_table_has_a_bare_mean(graded, tmp_path):

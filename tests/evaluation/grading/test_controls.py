@@ -87,18 +87,18 @@ def test_a_judge_blind_to_one_damage_is_untrustworthy_on_its_axis_alone(true, te
 def test_failed_controls_leave_too_few(true, texts, story, scores_of, kinds):
     gone = [text for text, kind in kinds.items() if kind == "true ending"][:6]
     result = grade(texts, Judge(lambda text: {} if text in gone else scores_of(text)), story, controls(true))
-    assert result.trust["grammar"] == "too few controls" and len(result.failures) == 6
+    assert result.trust["grammar"] == "untrustworthy (too few controls)" and len(result.failures) == 6
     assert result.trust["creativity"] == "no control"
 
 
 def test_one_proved_fault_counts_more_than_too_few_controls(true, texts, story, scores_of, kinds):
-    """19 of 25 shuffled endings have no score, so that consistency has too few controls; the worst decides."""
+    """19 of 25 shuffled endings have no score, so that consistency has too few controls; a proved fault is named."""
     gone = [text for text, kind in kinds.items() if kind == "shuffled"][:19]
 
     def trust(change):
         return grade(texts, Judge(lambda t: {} if t in gone else scores_of(t) | change(t)), story, controls(true)).trust
 
-    assert trust(lambda text: {})["consistency"] == "too few controls"
+    assert trust(lambda text: {})["consistency"] == "untrustworthy (too few controls)"
     blind = trust(lambda text: {"consistency": 9} if kinds.get(text) == "foreign" else {})
     assert blind["consistency"] == "untrustworthy (misses foreign)"
     obedient = trust(lambda text: {"consistency": 10} if kinds.get(text) == "orders" else {})
@@ -107,12 +107,14 @@ def test_one_proved_fault_counts_more_than_too_few_controls(true, texts, story, 
 
 def test_orders_that_were_not_tried_leave_too_few_controls(true, texts, story, scores_of, kinds):
     judge = Judge(lambda text: {} if kinds.get(text) == "orders" else scores_of(text))
-    assert grade(texts, judge, story, controls(true)).trust["grammar"] == "too few controls"
+    assert grade(texts, judge, story, controls(true)).trust["grammar"] == "untrustworthy (too few controls)"
 
 
 def test_without_controls_nothing_is_trusted(texts, story, scores_of):
+    """What no damage hits has no control in any run; the others have too few in this."""
     result = grade(texts, Judge(scores_of), story, [])
-    assert set(result.trust.values()) == {"no control"}
+    told = {True: "untrustworthy (too few controls)", False: "no control"}
+    assert result.trust == {axis.name: told[bool(axis.hit_by)] for axis in story.axes}
 
 
 def test_an_empty_text_has_the_lowest_scores_and_is_not_asked_about(story, scores_of):

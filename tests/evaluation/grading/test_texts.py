@@ -49,7 +49,7 @@ def test_other_names_of_columns(tmp_path):
     [
         ('{"prompt": "a"}', "line 1 has no column 'completion'; it has prompt"),
         ('{"prompt": "a", "completion": 3}', "line 1: 'completion' is int, not text"),
-        (r'{"prompt": "a", "completion": "\ud83d"}', "line 1: 'completion' has half a surrogate pair"),
+        (r'{"prompt": "a", "completion": "\ud83d"}', "line 1 has half a surrogate pair"),
         ('{"prompt": "a", "completion": null}', "nothing in the column 'completion'"),
         ("", "holds no text"),
         ("[", "line 1 is not JSON"),

@@ -154,18 +154,18 @@ def test_graders_score_instructed_texts_beside_the_rules(trained: str, texts, mo
     names = [one["result"] for one in json.loads(capsys.readouterr().out)]
     assert names == ["InstructResult", "InstructGradesResult", "ControlsResult", "GraderAgreementResult"]
     assert "Expected $" in said.err and "the answers cost $" in said.err and said.out.count("rank correlation") > 0
-    twice = GraderAgreementResult.load(Path("graded")).to_frame().query("second == 'itself, again'")
+    twice = GraderAgreementResult.load(Path("graded/rehearsal")).to_frame().query("second == 'itself, again'")
     assert set(twice["texts"] + twice["empty"]) == {20} and twice["first"].str.startswith("rehearsal (").all()
     rules = InstructResult.load(Path("graded"))
-    found = InstructGradesResult.load(Path("graded") / "1")
+    found = InstructGradesResult.load(Path("graded/rehearsal/1"))
     assert found.grader.startswith("rehearsal (") and set(found.trust.values()) == {"trusted"}
-    assert ControlsResult.load(Path("graded") / "1").trust == found.trust
+    assert ControlsResult.load(Path("graded/rehearsal/1")).trust == found.trust
     assert found.instructions == rules.instructions and torch.equal(found.group, rules.group)
     assert set(found.score.unique().tolist()) <= {1, 2} and set(found.instructions) <= set(seen)  # 1: an empty text
     np.testing.assert_array_equal(found.rule, rules.score)
     assert {"seen together", "held out"} <= set(found.summary().query("what == 'score'")["group"])
     own = InstructGradesResult.load(Path("graded") / "2")
-    assert own.grader == "likelihood of small" and own.trust["instructions"].startswith("too few")
+    assert own.grader == "likelihood of small" and own.trust["instructions"] == "untrustworthy (too few controls)"
     kept, grades = kept_instruct(load("small"))  # for the page, without the rehearsal
     assert kept.stories == rules.stories and [one.grader for one in grades] == ["likelihood of small"]
     empty = torch.tensor([not text.strip() for text in rules.stories[0]])  # these have the lowest score without asking

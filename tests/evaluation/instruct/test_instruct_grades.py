@@ -78,7 +78,7 @@ def test_scores_stand_apart_by_what_was_seen_together_and_beside_the_rules(answe
         assert row["value"] == pytest.approx(lost) and row["low"] < lost < row["high"]
     equal = value(table, "good", "grammar", GROUPS[2], "less seen together")
     assert equal["value"] == 0 and equal["low"] == pytest.approx(-student.ppf(above, 28) * math.sqrt(2 / 12 / 15))
-    assert GROUPS[3] not in set(table["group"]) and set(table["grader_is"]) == {"no control"}
+    assert GROUPS[3] not in set(table["group"]) and set(table["grader_is"]) == {"untrustworthy (too few controls)"}
     alike = value(table, "good", "instructions", GROUPS[0], "rank correlation with words")
     assert (alike["n"], alike["value"], alike["low"], alike["high"]) == (15, pytest.approx(1), *[pytest.approx(1)] * 2)
     every = value(table, "good", "instructions", "all", "rank correlation with words")

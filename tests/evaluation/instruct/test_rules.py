@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from tslens.evaluation.instruct.rules import MEASURES, has_dialogue, has_moral, has_word, read, scores
+from tslens.evaluation.instruct.rules import MEASURES, has_word, read, scores
+from tslens.stories.features import has_dialogue, has_moral
 from tslens.stories.generator import generate
 from tslens.stories.instruct import parse
 
@@ -27,12 +28,6 @@ from tslens.stories.instruct import parse
 )
 def test_a_word_counts_in_its_inflections_only(text: str, word: str, has: bool) -> None:
     assert has_word(read([text])[0], word) is has
-
-
-def test_speech_and_morals_by_hand() -> None:
-    assert has_dialogue('"Run!" said Tom.') and has_dialogue("“Run,” he said.") and not has_dialogue('Tom "ran."'[:4])
-    assert has_moral("Tom fell. He got up. He learned that haste hurts.")
-    assert not has_moral("Tom learned to read. " + "He ran. " * 5) and not has_moral("They learned it together.")
 
 
 def test_scores_by_hand() -> None:

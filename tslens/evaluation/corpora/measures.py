@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
-from tslens.evaluation.instruct.rules import has_dialogue, has_moral
 from tslens.evaluation.rouge import words
 from tslens.pos import tag_texts
 from tslens.stories.clean import is_truncated, repair
+from tslens.stories.features import has_dialogue, has_moral
 from tslens.stories.instruct import parse
 from tslens.stories.sentences import sentences
 

@@ -10,6 +10,14 @@ from tslens.evaluation.grading.rubrics import Rubric
 from tslens.evaluation.grading.texts import COMPLETION, PROMPT, GradedText, text_of
 from tslens.parsing import rows
 
+REHEARSAL = "rehearsal"
+"""What a grader is called whose server is on this machine: its scores are no findings."""
+
+
+def rehearses(grader: str) -> bool:
+    """Whether the grader of this name is a rehearsal."""
+    return grader.startswith(f"{REHEARSAL} (")
+
 
 @dataclass(frozen=True)
 class Grade:

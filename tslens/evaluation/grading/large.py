@@ -7,14 +7,12 @@ from hashlib import blake2b
 from urllib.parse import urlsplit
 
 from tslens import llm
-from tslens.evaluation.grading.graders import Failure, Grade
+from tslens.evaluation.grading.graders import REHEARSAL, Failure, Grade
 from tslens.evaluation.grading.rubrics import Rubric
 from tslens.evaluation.grading.texts import GradedText
 
 MAX_TOKENS = 400
 """Longest answer: a comment of two sentences and the scores."""
-REHEARSAL = "rehearsal"
-"""What a grader is called whose server is on this machine: its scores are no findings."""
 
 
 @dataclass

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import stats
+from tslens.evaluation.grading.graders import rehearses
 from tslens.evaluation.grading.texts import GradedText
 from tslens.result import Result
 
@@ -52,6 +53,11 @@ class GradesResult(Result):
     """For each axis whether the controls say to believe this grader on it."""
     usd: float = 0.0
     """What the answers of this call cost, those lost on the way counted at their worst case; none for cached ones."""
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether the grader's server is on this machine, so that the scores are no findings."""
+        return rehearses(self.grader)
 
     def of(self, kind: str = "") -> list[int]:
         """The texts of a kind."""
@@ -123,7 +129,8 @@ class GradesResult(Result):
         return plots.bars([names[i] for i in order], values[:, 0], low=low, high=high, title=self.rubric, x_label=label)
 
     def __str__(self) -> str:
-        lines = [f"Scores by {self.grader}, rubric {self.rubric}", super().__str__()]
+        heading = "A rehearsal, no finding. " if self.is_rehearsal else ""
+        lines = [f"{heading}Scores by {self.grader}, rubric {self.rubric}", super().__str__()]
         if self.failures:
             lines.append(f"{len(self.failures)} texts could not be graded: " + "; ".join(self.failures[:5]))
         return "\n".join(lines)

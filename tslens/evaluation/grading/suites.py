@@ -80,9 +80,12 @@ def graded(
     result: SuiteResult, suite: Suite, grader: Grader, controls: Sequence[ControlText], *, seed: int = 0
 ) -> tuple[SuiteResult, GradesResult]:
     """The suite's result with a grader's labels of its completions and what its controls (`controls_of`) say of it; and
-    the grades. A text that could not be graded has no label."""
+    the grades. A text that could not be graded has no label. The result of a rehearsal has none: they are no findings,
+    and stay in its grades."""
     texts = texts_of(result, suite)
     grades = grade(texts, grader, rubric(RUBRIC), controls, seed=seed)
+    if grades.is_rehearsal:
+        return result, grades
     labels = iter([None if math.isnan(score) else int(score) - 1 for score in grades.of_texts(texts)[:, 0]])
     rows = [[[next(labels) for _ in row] for row in of_model] for of_model in result.completions]
     return result.with_labels(grader.name, rows, grades.trust[grades.axes[0]]), grades

@@ -13,7 +13,7 @@ from torch import Tensor
 from tslens import stats
 from tslens.evaluation.grading.controls import ControlText
 from tslens.evaluation.grading.grade import grade
-from tslens.evaluation.grading.graders import Grader
+from tslens.evaluation.grading.graders import Grader, rehearses
 from tslens.evaluation.grading.result import ROUNDING, GradesResult
 from tslens.evaluation.grading.rubrics import rubric
 from tslens.evaluation.grading.texts import GradedText
@@ -167,7 +167,8 @@ class InstructGradesResult(Result):
         return plots.bars(names, values, low=low, high=high, title=RUBRIC, x_label=label)
 
     def __str__(self) -> str:
-        lines = [f"Scores by {self.grader}, rubric {RUBRIC}", super().__str__()]
+        heading = "A rehearsal, no finding. " if rehearses(self.grader) else ""
+        lines = [f"{heading}Scores by {self.grader}, rubric {RUBRIC}", super().__str__()]
         if self.failures:
             lines.append(f"{len(self.failures)} texts could not be graded: " + "; ".join(self.failures[:5]))
         return "\n".join(lines)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tslens.evaluation.rouge import rouge_2, words
 from tslens.pos import tag_texts
+from tslens.stories.features import has_dialogue, has_moral
 from tslens.stories.generator import lexicon
 from tslens.stories.instruct import Instruction
 
@@ -15,15 +16,6 @@ MEASURES = ("words", "dialogue", "moral", "sentence", "summary")
 """words: share of the words asked for that the story has. dialogue, moral: whether it has the feature, by a rule.
 sentence: whether it has the sentence. summary: ROUGE-2 recall of the summary. Twist, BadEnding, Conflict and
 Foreshadowing are not scored: no rule tells them."""
-SPEECH = re.compile(r"[\"“][^\"“”]*\w[^\"“”]*[\"”]")
-MORAL = re.compile(
-    r"\b(?:moral|lesson|learn(?:ed|t) (?:that|to|a|an|the|how|not|never|from|about)"
-    r"|(?:this|the) story (?:teaches|tells)|never forgot|always remember(?:ed)?"
-    r"|(?:found out|realized|understood|knew|remembered) that)\b",
-    re.IGNORECASE,
-)
-LAST = 3  # sentences in which a moral is looked for
-_SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 
 
 class ReadStory(NamedTuple):
@@ -61,16 +53,6 @@ def has_word(story: ReadStory, word: str) -> bool:
     if not re.fullmatch(r"[a-z]+", low):
         return low in story.text.lower()
     return any(form == low for form, _ in story.forms) or not inflections(low).isdisjoint(story.forms)
-
-
-def has_dialogue(text: str) -> bool:
-    """Whether somebody speaks: words stand between quotation marks."""
-    return SPEECH.search(text) is not None
-
-
-def has_moral(text: str) -> bool:
-    """Whether one of the last sentences says what was learned."""
-    return MORAL.search("".join(_SENTENCE.findall(text)[-LAST:])) is not None
 
 
 def scores(instruction: Instruction, story: ReadStory) -> list[float]:
