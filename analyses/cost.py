@@ -5,8 +5,8 @@ where 64 are written at once, at 0.78 bits per byte of real stories (0.76 to 0.8
 parameters and is no faster; stories2M does 1.6 GFLOP a second, and 23 in batches). The shape of GPT-2 small with random
 weights takes 7.3 seconds (7.1 to 7.5) and 0.60 (0.54 to 0.66), medium 19 (18 to 20) and 1.5 (1.4 to 1.6), XL 82 (72 to
 94) and 6.5 (6.1 to 6.9), by what 2 and 8 of its layers take: in batches a story of XL costs as much as 158 of
-stories2M. What random weights write has no quality; no figure of it stands here. Whether stories2M was trained on some
-of these stories is not known.
+stories2M. What random weights write has no quality; no figure of it stands here. stories2M was trained on none of these
+stories; whether stories260K was is not known.
 
 What does a story of 200 tokens cost, and how good is the model that writes it?
 `python analyses/cost.py --stories FILE --model stories260K=llama2c:stories260K.bin --model 256x8=256x8x8` measures it
