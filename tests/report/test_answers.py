@@ -14,7 +14,7 @@ from tslens import models
 from tslens.evaluation.card import CardResult
 from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suite_result import SuiteResult
-from tslens.evaluation.suites import Prompt, Suite
+from tslens.evaluation.suites import Prompt, Suite, suites
 from tslens.report import answers
 from tslens.tokenizer import Tokenizer
 
@@ -191,3 +191,14 @@ def test_the_fullest_card_is_read(two: tuple[Any, Any]) -> None:
     answers.keep_card(model, pairs)
     assert answers.kept_card(model).rows == texts.rows
     assert answers.kept_card(other) is None
+
+
+def test_the_bundled_model_brings_its_answers_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TSLENS_CACHE", str(tmp_path))
+    model = models.load("stories2M")
+    assert [found.suite for found in answers.kept_suites(model)] == suites()
+    assert all(found.completions for found in answers.kept_suites(model))
+    assert len(answers.kept_pairs(model).paradigms) == 21
+    card = answers.kept_card(model)
+    assert {row.rpartition(", ")[2] for row in card.rows} == {"pairs", "texts"} and len(card.twins) == 2
+    assert float(card.bits_low[0]) < float(card.bits_per_byte[0]) < float(card.bits_high[0])

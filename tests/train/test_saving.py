@@ -170,7 +170,7 @@ def test_a_newest_checkpoint_whose_config_is_wrong_is_passed_over(trained, capsy
 def test_a_record_that_was_altered_is_named(trained, record):
     path = trained / "metrics.jsonl"
     path.write_text(record + "\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"^Line 1 of runs/a/metrics\.jsonl is no record of a run\. It was altered;"):
+    with pytest.raises(ValueError, match=r"^runs/a/metrics\.jsonl, line 1 is no record of a run\. It was altered;"):
         session.resume("a")
 
 

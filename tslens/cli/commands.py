@@ -144,7 +144,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "eval all",
         "tslens.cli.evaluate:everything",
-        "Score models on all suites that need no key, and print their table and a score card from minimal pairs.",
+        "Score models on all suites that need no key, and print their table and a score card.",
     ),
     Command(
         "eval beginnings",
