@@ -198,7 +198,6 @@ def test_the_bundled_model_brings_its_answers_along(tmp_path: Path, monkeypatch:
     model = models.load("stories2M")
     assert [found.suite for found in answers.kept_suites(model)] == suites()
     assert all(found.completions for found in answers.kept_suites(model))
-    assert len(answers.kept_pairs(model).paradigms) == 21
     card = answers.kept_card(model)
     assert {row.rpartition(", ")[2] for row in card.rows} == {"pairs", "texts"} and len(card.twins) == 2
     assert float(card.bits_low[0]) < float(card.bits_per_byte[0]) < float(card.bits_high[0])
