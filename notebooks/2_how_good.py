@@ -29,7 +29,7 @@ models = {"stories2M": bundled} | {kind: Twin(kind, seed=0).of(bundled) for kind
 # %% [markdown]
 # ## Suites
 #
-# What one prompt of a pair accepts, its twin rejects, so a model that does not read the prompt has half of them right.
+# What one prompt of a pair accepts, the other rejects, so a model that does not read the prompt has half of them right.
 # Prompts written by hand and prompts of templates stand apart; twins and templates are clusters of the intervals.
 
 # %%

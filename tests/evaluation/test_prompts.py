@@ -95,7 +95,7 @@ def test_who_does_not_read_the_prompt_gets_half(model, name, tied):
     assert float(result.margin.abs().max()) > 0.1
     for part in ("hand-written", "templated"):
         for by in ("sum", "byte"):
-            assert result.right(0, part, by).estimate == 0.5 and result.twins_right(0, part, by).estimate == 0
+            assert result.right(0, part, by).estimate == 0.5 and result.pairs_right(0, part, by).estimate == 0
             assert result.mean_margin(0, part, by).estimate == pytest.approx(0, abs=1e-5)
 
 
@@ -113,12 +113,12 @@ def test_shares_and_intervals_by_hand():
     assert both_or_none.right().estimate == one_of_two.right().estimate == 0.5
     # Independent prompts would be 8, pairs are 4 clusters: the smaller of the two intervals is the first's.
     assert one_of_two.right().high < both_or_none.right().high and one_of_two.right().high > 0.7
-    assert both_or_none.twins_right().estimate == 0.5 and one_of_two.twins_right().estimate == 0
+    assert both_or_none.pairs_right().estimate == 0.5 and one_of_two.pairs_right().estimate == 0
     assert one_of_two.mean_margin().low == one_of_two.mean_margin().high == 0  # pairs are drawn whole
     assert both_or_none.mean_margin().low < -0.4 < 0.4 < both_or_none.mean_margin().high
     perfect = scores(1, 1, 1, 1).right()
     assert (perfect.estimate, perfect.high) == (1, 1) and perfect.low == pytest.approx(0.3424, abs=1e-4)  # 2 of 2
-    assert scores(0, 0, 1, 1).right().estimate == 0.75 and scores(0, 0, 1, 1).twins_right().estimate == 0.5
+    assert scores(0, 0, 1, 1).right().estimate == 0.75 and scores(0, 0, 1, 1).pairs_right().estimate == 0.5
     with pytest.raises(ValueError, match="endings are scored by sum or byte; got 'token'"):
         one_of_two.right(by="token")
 

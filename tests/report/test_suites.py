@@ -36,7 +36,7 @@ def asked(tokenizer: Tokenizer) -> SuiteResult:
 def test_the_section_has_every_way_with_shares_intervals_and_prompts(asked: SuiteResult) -> None:
     shown = section([asked], "m")
     assert EVIL not in shown and shown.count("<style>") == 1
-    assert f"{percent(asked.right(0))}</td>" in shown and f"{percent(asked.twins_right(1))}</td>" in shown
+    assert f"{percent(asked.right(0))}</td>" in shown and f"{percent(asked.pairs_right(1))}</td>" in shown
     for by in ("match", "Anna"):
         assert percent(asked.labelled(2, 0, by)) in shown
     said = "right, graded by Anna (not proved: no control recorded), hand-written"

@@ -34,7 +34,7 @@ class SuiteResult(Result):
     A prompt is right if its best accepted ending is more probable than its best rejected one: in total (`sum`), or per
     byte of the ending (`byte`), which does not favour short ones. These are `acc` and `acc_norm` of Gao et al. 2021
     (lm-evaluation-harness, doi:10.5281/zenodo.5371628). Prompts of templates are counted apart from those written by
-    hand, which come first. A pair of twins, or all prompts of one template, are a cluster of every interval.
+    hand, which come first. A pair, or all prompts of one template, are a cluster of every interval.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("model", "prompt")
@@ -45,7 +45,7 @@ class SuiteResult(Result):
     question: str
     prompts: list[str]
     topics: list[str]
-    """The topic of each pair of twins written by hand, and of each template."""
+    """The topic of each pair written by hand, and of each template."""
     looks_right: list[str]
     """What a right continuation looks like, by topic; empty where the suite does not say."""
     looks_wrong: list[str]
@@ -92,17 +92,17 @@ class SuiteResult(Result):
         rows = self._rows(part)
         return stats.clustered_share(self._right(by)[model, rows], self.topic.numpy()[rows])
 
-    def twins_right(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
+    def pairs_right(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
         """The share of pairs with both prompts right, with the same interval: Winoground's group score (Thrush et al.
         2022, arXiv 2204.03162). 0 for a model that ignores the prompt."""
-        rows = self._rows(part)  # twins follow one another
+        rows = self._rows(part)  # those of a pair follow one another
         both = (self._margin(by)[model, rows] > 0).reshape(-1, 2).all(1)
         return stats.clustered_share(both, self.topic.numpy()[rows][::2])
 
     def mean_margin(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
         """The mean margin in nats (or nats per byte), with its linearised 95% interval in clusters.
 
-        The base rate of an ending adds to one twin what it takes from the other, so the mean is the effect of the
+        The base rate of an ending adds to one of a pair what it takes from the other, so the mean is the effect of the
         prompt, and 0 for a model that ignores it.
         """
         return stats.ratio_of_sums(*self._sums(self._margin(by)[model, rows := self._rows(part)], rows))
@@ -184,7 +184,7 @@ class SuiteResult(Result):
             for part in self.parts():
                 found = [("prompts right", self.right(i, part), 0.5)]
                 found += [("prompts right, by byte", self.right(i, part, "byte"), 0.5)]
-                found += [("both twins right", self.twins_right(i, part), 0.0)]
+                found += [("both of a pair right", self.pairs_right(i, part), 0.0)]
                 found += [("mean margin (nats)", self.mean_margin(i, part), 0.0)]
                 found += [("bits_per_byte of right endings", self.bits_per_byte(i, part), math.nan)]
                 for by in self.labels if part == PARTS[0] else ():

@@ -1,6 +1,6 @@
 """Suites of prompts: read from TOML and checked.
 
-Prompts come in pairs, and what one prompt of a pair accepts, its twin rejects (minimal pairs, as BLiMP's, Warstadt et
+Prompts come in pairs, and what one prompt of a pair accepts, the other rejects (minimal pairs, as BLiMP's, Warstadt et
 al. 2020, arXiv 1912.00582). So a model that ignores the prompt gets exactly half of them right, however common the
 endings are: 50% is chance, by construction. Pairs are written by hand, or made from a template with slots.
 """
@@ -33,7 +33,7 @@ class Prompt:
     accepted: tuple[str, ...]
     rejected: tuple[str, ...]
     about: str
-    """The topic: of the prompt and its twin, or of the template that they are made from."""
+    """The topic: of the two prompts of a pair, or of the template that they are made from."""
     templated: bool = False
     right: str = ""
     """What a right continuation looks like, for people and graders."""
@@ -42,7 +42,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Suite:
-    """Prompts that ask one question of a model: twins follow one another, those written by hand come first."""
+    """Prompts that ask one question of a model: those of a pair follow one another, those written by hand come first."""
 
     name: str
     question: str
@@ -119,7 +119,7 @@ def suite(name: str) -> Suite:
             if given.about in places:
                 raise InputError(f"{where} has the topic of {places[given.about]}; give each a different 'about'.")
             places[given.about] = f"{kind} {number + 1}"
-            prompts += [prompt for twins in _pairs(given, where) for prompt in twins]
+            prompts += [prompt for pair in _pairs(given, where) for prompt in pair]
     if len(places) < 2:
         raise InputError(f"suite {name} has {len(places)} pairs; an interval needs 2 or more.")
     texts = [prompt.text for prompt in prompts]
@@ -193,7 +193,7 @@ def _pairs(given: PairTable, where: str) -> Iterator[tuple[Prompt, Prompt]]:
         raise InputError(f"{where} has {len(given.prompts)} prompts; a pair has 2.")
     a, b = given.prompts
     if a.text == b.text:
-        raise InputError(f"{where}: both prompts are the same; twins must differ.")
+        raise InputError(f"{where}: both prompts are the same; they must differ.")
     if not a.accepted or len(a.accepted) != len(b.accepted):
         raise InputError(f"{where}: give both prompts the same number of accepted endings, at least 1.")
     texts, n = [a.text, b.text, *a.accepted, *b.accepted], len(a.accepted)

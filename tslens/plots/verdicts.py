@@ -19,7 +19,7 @@ def verdicts(
 ) -> "Figure":
     """`values` (row, column, one of several) from 0, fail, to 2, success, as coloured and marked cells; NaN is absent.
 
-    The last axis stands side by side within a column, as a prompt and its twin. `columns` may have several lines;
+    The last axis stands side by side within a column, as the two prompts of a pair. `columns` may have several lines;
     `names` are those of the three verdicts, for the legend.
     """
     from matplotlib.patches import Patch, Rectangle

@@ -16,7 +16,7 @@ TIPS = 3
 """Completions in the tip of a cell."""
 INTRO = (
     "How often it prefers the right ending of a prompt to the wrong one, and how often it writes it: by the first "
-    "words of what it writes, and by graders where any were asked. What one prompt of a pair accepts, its twin "
+    "words of what it writes, and by graders where any were asked. What one prompt of a pair accepts, the other "
     "rejects: a model that does not read the prompt prefers the right ending half of the time. Intervals are 95%, in "
     "clusters of pairs or templates. Of each suite the last comparison is shown that was made with these weights; "
     "texts and labels of earlier ones stay where it has fewer. A grader whose controls do not show that it is to be "
@@ -112,7 +112,7 @@ def _columns(result: SuiteResult) -> Iterator[tuple[str, list[str]]]:
     models = range(len(result.models))
     for part in result.parts():
         yield f"right ending likelier, {part}", [percent(result.right(i, part)) for i in models]
-        yield f"both twins right, {part}", [percent(result.twins_right(i, part)) for i in models]
+        yield f"both of a pair right, {part}", [percent(result.pairs_right(i, part)) for i in models]
     for by in result.labels:
         called = "writes the right ending" if by == "match" else f"right, graded by {named(by, result.trust)}"
         yield f"{called}, {PARTS[0]}", [_graded(result, i, by) for i in models]
