@@ -37,7 +37,7 @@ def scored(result: "SuiteResult", by: str) -> str:
 
 
 def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
-    """Pairs of prompts by models, each prompt fail, partial or success, by a scoring (`sum`, `byte`) or by the labels of
+    """Pairs of prompts by models, each prompt fail, partial or success, by a scoring (`sum`, `byte`) or labels of
     `match` or a grader; above each model its share with the interval. Of a suite of templates alone, the shares."""
     if not result.by_hand:
         return _templated_shares(result)

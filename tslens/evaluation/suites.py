@@ -42,7 +42,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Suite:
-    """Prompts that ask one question of a model: those of a pair follow one another, those written by hand come first."""
+    """Prompts that ask one question of a model: the two of a pair in turn, those written by hand first."""
 
     name: str
     question: str
