@@ -25,9 +25,10 @@ How well do small story models answer, which of two texts do they prefer, how us
 copy and do they keep instructions? 128x4 models (plain, contrastive, compressor, instructed in one, two and four
 layers, with combinations held out) are trained for one epoch in `runs/studies`; one seed of each. The 5-gram, stories2M
 (3.1 epochs), the 256x8 and the 128x4 models (one epoch) read the same 14,167 training stories, by their hash; what
-stories260K read is not known: the validation stories that losses and endings come from may be among it. Models that are
-trained behind instructions are asked prompts, pairs and endings without one, as the others are; what they write begins
-after an instruction that asks for nothing.
+stories260K read is not known: the validation stories that losses and endings come from may be among it. The nearest
+training story was sought here among the 50 that share most n-grams with a text; the search is exact now. Models that
+are trained behind instructions are asked prompts, pairs and endings without one, as the others are; what they write
+begins after an instruction that asks for nothing.
 `python analyses/evaluation.py --stories FILE --model stories260K=llama2c:stories260K.bin --model 256x8=256x8x8 --pairs
 FILE.jsonl` asks all of it; with `--only FOLDER` it trains none, asks the given models beside stories2M what needs no
 other, and writes that into the folder.
