@@ -1,6 +1,7 @@
 """Minimal pairs: sums by the hooked forward, ties, identical pairs, swapped pairs, intervals, and files of others."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,11 +13,13 @@ import torch
 from scipy import stats as scipy_stats
 
 from tslens import cli, models, stats
+from tslens.cli.pairs import n_grams_of
 from tslens.errors import InputError
-from tslens.evaluation.pairs import PairSet, PairsResult, known, own_pairs, read_pairs, score, scoring
+from tslens.evaluation.pairs import PairSet, PairsResult, known, own_pairs, read_pairs, score
 from tslens.models import Spec, build
-from tslens.ngrams import five_gram, keeping
+from tslens.ngrams import five_gram, keeping, kneser_ney
 from tslens.report import answers
+from tslens.stories.digests import digest_of
 from tslens.stories.pairs.phenomena import MinimalPair
 from tslens.tokenizer import Tokenizer
 
@@ -38,8 +41,8 @@ def swapped(pairs: PairSet) -> PairSet:
 class Length:
     """Shorter texts are more probable: an n-gram model that ties on texts of one length."""
 
-    def log_probability(self, text: str) -> float:
-        return -float(len(text.split()))
+    def log_probabilities(self, texts: Sequence[str]) -> list[float]:
+        return [-float(len(text.split())) for text in texts]
 
 
 @pytest.fixture(scope="module")
@@ -98,13 +101,14 @@ def test_order_stands_apart(model, ours):
 
 
 def test_a_paradigm_of_which_five_words_tell_is_local():
-    right = type("Oracle", (), {"log_probability": lambda self, text: 0.0 if text in {g for g, _ in ROWS} else -1.0})
+    goods = {good for good, _ in ROWS}
+    right = type("Oracle", (), {"log_probabilities": lambda self, texts: [float(text in goods) for text in texts]})
     result = score({}, pair_set(), n_grams={"oracle": right()})
     assert result.local == ["made"] and result.by_paradigm()["local"].all()
 
 
 def test_the_5_gram_reads_many_texts_at_once_and_gives_the_same_bits(ours, made_stories, monkeypatch):
-    monkeypatch.setattr(scoring, "AT_ONCE", 7)
+    monkeypatch.setattr(kneser_ney, "AT_ONCE", 7)
     n_gram, odd = five_gram(made_stories), MinimalPair("", "zyx zyx. \N{SNOWMAN}", "odd", 0)
     result = score({}, replace(ours, pairs=(odd, *ours.pairs)), n_grams={"5-gram": n_gram})
     for texts, found in ((result.goods, result.good[0]), (result.bads, result.bad[0])):
@@ -261,6 +265,17 @@ def test_command(in_tmp: Path, capsys, monkeypatch: pytest.MonkeyPatch):
     assert sorted(p.name for p in (in_tmp / "found").iterdir()) == ["p", "pairs-p.csv", "pairs-p.svg"]
     monkeypatch.setattr(keeping, "five_gram", lambda index: pytest.fail("the n-grams were counted again"))
     assert cli.main(arguments) == 0
+
+
+def test_a_model_of_the_same_stories_under_another_name_has_no_other_data(in_tmp: Path, monkeypatch):
+    tales = ["The dog was big.", "The dogs were big."]
+    (in_tmp / "tales.txt").write_text("\n<|endoftext|>\n".join(tales))
+    record = {"data": {"source": "two tales", "digests": {".": digest_of(tales)}}}
+    monkeypatch.setattr(models, "training_record", lambda model: record if model == "own" else {})
+    assert list(n_grams_of({"own": "own"}, "tales.txt")) == ["5-gram of tales.txt"]
+    assert list(n_grams_of({"own": "own", "b": "b"}, "tales.txt")) == ["5-gram of tales.txt (other data than of b)"]
+    record["data"]["digests"]["."] = digest_of(tales[::-1])
+    assert list(n_grams_of({"own": "own"}, "tales.txt")) == ["5-gram of tales.txt (other data)"]
 
 
 def test_the_last_answer_on_our_own_pairs_is_kept_for_the_page(in_tmp: Path, capsys, monkeypatch: pytest.MonkeyPatch):

@@ -127,19 +127,6 @@ def test_stories_are_kept_as_they_were(built, texts):
     assert [built.story(i) for i in range(built.n_stories)] == texts
 
 
-def test_planted_copies_are_the_nearest(tmp_path):
-    made = list(stories("made", limit=120))
-    kept = ngrams.build(made, tmp_path / "index")
-    for i in range(0, 120, 9):
-        assert kept.nearest(made[i], 1)[0].story == i
-        half = made[i][len(made[i]) // 2 :]
-        assert kept.nearest(f"Something else. {half}", 1)[0].story == i
-    assert kept.nearest("", 3) == kept.nearest("xylophone", 3) == []
-    assert len(kept.nearest(made[0], 5)) == 5
-    shared = [near.shared for near in kept.nearest(made[0], 50)]
-    assert shared == sorted(shared, reverse=True)
-
-
 def test_the_index_does_not_depend_on_how_it_was_divided(texts, built, tmp_path):
     whole = ngrams.build(iter(texts), tmp_path / "whole", source="tales")
     for file in sorted(path.name for path in whole.folder.iterdir()):
@@ -159,8 +146,6 @@ def test_what_is_refused(tmp_path, refused):
     kept = ngrams.build(["a cat", ""], tmp_path / "index")
     with refused("at least 1 word; got n=0"):
         kept.new_share("a cat", 0)
-    with refused("k=0 leaves no story"):
-        kept.nearest("a cat", 0)
     path = kept.folder / layout.RECORD
     record = json.loads(path.read_text())
     path.write_text(json.dumps(record | {"version": 0}))
@@ -191,7 +176,7 @@ def test_what_is_refused(tmp_path, refused):
 
 def test_stories_without_words(tmp_path):
     empty = ngrams.build(["", "  "], tmp_path / "index")
-    assert (empty.count("a"), empty.longest_copy("a cat").words, empty.nearest("a cat", 2)) == (0, 0, [])
+    assert (empty.count("a"), empty.longest_copy("a cat").words) == (0, 0)
     assert empty.new_shares("a cat", (1, 2, 3)).tolist()[:2] == [1, 1]
 
 

@@ -1,8 +1,8 @@
 """The command that scores models on minimal pairs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -86,8 +86,9 @@ def n_grams_of(models: "Mapping[str, LanguageModel]", source: str | None) -> "di
     if source == NONE:
         return {}
     from tslens.files import cache
-    from tslens.models import home_of
+    from tslens.models import home_of, training_record
     from tslens.ngrams import kept_five_gram
+    from tslens.stories.digests import digest_of
 
     texts: dict[str, Sequence[str]] = {}
     trained: dict[str, set[str]] = {}
@@ -101,11 +102,21 @@ def n_grams_of(models: "Mapping[str, LanguageModel]", source: str | None) -> "di
         trained.setdefault(place, set()).update([name] if own else [])
     found: dict[str, NGram] = {}
     for place, read in texts.items():
-        others = [name for name in models if name not in trained[place]]
+        digest = digest_of(read)
+        others = [
+            name
+            for name, model in models.items()
+            if name not in trained[place] and digest not in _digests(training_record(model))
+        ]
         of_whom = "" if len(others) == len(models) else f" than of {', '.join(others)}"
         name = f"5-gram of {place}" + (f" (other data{of_whom})" if others else "")
         found[name] = kept_five_gram(read, cache() / "ngrams", source=place)
     return found
+
+
+def _digests(record: Mapping[str, Any]) -> Collection[str]:
+    """Of the stories that a model was trained on, by its record."""
+    return ((record.get("data") or {}).get("digests") or {}).values()
 
 
 def _counted(model: "LanguageModel", source: str | None) -> tuple[str, Sequence[str], bool]:

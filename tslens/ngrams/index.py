@@ -26,18 +26,6 @@ from tslens.ngrams.layout import (
 )
 from tslens.ngrams.words import words
 
-ORDERS = (2, 3, 5, 8)  # n-grams by which stories are near
-FREQUENT = 2000  # places; an n-gram with more says little about which story is near
-LOOKED_AT = 200_000  # places of a text's n-grams, rarest first
-
-
-class Near(NamedTuple):
-    """A story that shares n-grams with a text."""
-
-    story: int
-    shared: int
-    """How many of the text's different n-grams it has; frequent ones are not counted."""
-
 
 class Copy(NamedTuple):
     """The longest span of a text that a story has word by word."""
@@ -126,31 +114,6 @@ class Index:
         lengths = self.copied(text)
         there = [lengths[: max(0, len(lengths) - n + 1)] for n in orders]
         return np.array([(found < n).mean() if len(found) else np.nan for n, found in zip(orders, there, strict=True)])
-
-    def nearest(self, text: str, k: int = 10, orders: Sequence[int] = ORDERS) -> list[Near]:
-        """The k stories that share most of the text's n-grams of these orders (at most 30), of equal ones the first.
-
-        Each different n-gram counts once; those with more than 2,000 places are left out, and of the others the rarest
-        are looked up, up to 200,000 places. For an exact ROUGE take it on these few.
-        """
-        if k < 1:
-            raise InputError(f"k={k} leaves no story; give 1 or more.")
-        given = self._numbers(words(text))
-        low, high = self._ranges(given, max(orders))
-        pairs = [(int(a), int(b), n) for n in orders for a, b in zip(low[n - 1], high[n - 1], strict=True)]
-        few = sorted({(b - a, a, n) for a, b, n in pairs if 0 < b - a <= FREQUENT})
-        size = np.cumsum([count for count, _, _ in few])
-        few = few[: int(np.searchsorted(size, LOOKED_AT, side="right"))]
-        if not few:
-            return []
-        places = np.concatenate([self.places[a : a + count] for count, a, _ in few]).astype(np.int64)
-        of = np.repeat(np.arange(len(few)), [count for count, _, _ in few])
-        places, of = np.divmod(np.sort(places * len(few) + of), len(few))  # ordered places are found sooner
-        found = np.sort(self._story_of(places) * len(few) + of)
-        once = np.diff(found, prepend=-1) > 0  # a story that has an n-gram twice counts once
-        stories, shared = np.unique(found[once] // len(few), return_counts=True)
-        order = np.lexsort((stories, -shared))[:k]
-        return [Near(int(stories[i]), int(shared[i])) for i in order]
 
     def sentence_words(self, at_once: int = 1 << 22) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The numbers of the corpus's words, about `at_once` at a time: flat, without separators, and the length of

@@ -19,6 +19,7 @@ from tslens.ngrams.words import sentences_of
 ORDER = 5
 BEGIN, END = 1, 2  # numbers of the marks; words follow from 3 on, and 0 is an unknown word
 BATCH = 20_000  # stories whose n-grams are counted at once
+AT_ONCE = 1_000  # texts whose n-grams are looked up together
 _MULTIPLIERS = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], dtype=np.uint64)
 
 
@@ -59,6 +60,17 @@ class KneserNey:
         followed as a word that no n-gram has. -0.0 for a text without words.
         """
         return float(sum(self.word_log_probabilities(sentence).sum() for sentence in sentences_of(text)))
+
+    def log_probabilities(self, texts: Sequence[str]) -> list[float]:
+        """The `log_probability` of each text; the words of `AT_ONCE` texts are looked up together."""
+        found: list[float] = []
+        for start in progress.track(range(0, len(texts), AT_ONCE), "texts under the n-gram model"):
+            rows = [[self.windows(one) for one in sentences_of(text)] for text in texts[start : start + AT_ONCE]]
+            flat = [np.zeros((0, len(self.orders)), dtype=np.uint64), *(grams for of in rows for grams in of)]
+            ends = np.cumsum([len(grams) for grams in flat])
+            each = iter(np.split(self.of_last_words(np.concatenate(flat)), ends)[1:])
+            found += (float(sum(next(each).sum() for _ in of)) for of in rows)
+        return found
 
     def word_log_probabilities(self, sentence: Sequence[str]) -> np.ndarray:
         """The log-probability in nats of each word given those before it, and last of the end mark."""

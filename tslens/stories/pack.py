@@ -22,6 +22,7 @@ from tslens.errors import InputError
 from tslens.files import sync
 from tslens.paths import refuse_special
 from tslens.progress import bar
+from tslens.stories import digests
 from tslens.stories.encode import encoded
 from tslens.stories.packed import RECORD, STARTS, TOKENIZER, TOKENS, VERSION, Packed, Record
 from tslens.tokenizer import Tokenizer
@@ -88,7 +89,7 @@ def _write(
     show: Callable[[int, int], None],
 ) -> None:
     """Write the stories after those that an earlier record counts, and the record of all."""
-    digest = blake2b(digest_size=16)
+    digest = digests.empty()
     if record is None:
         record = Record(VERSION, tokenizer.hash, "uint16" if tokenizer.size <= 2**16 else "uint32", source)
         record.write(folder)
@@ -136,7 +137,7 @@ def _append(
                 record,
                 stories=record.stories + len(texts),
                 tokens=record.tokens + flat.size,
-                bytes=record.bytes + sum(_digest(digest, text) for text in texts),
+                bytes=record.bytes + sum(digests.add(digest, text) for text in texts),
                 longest=max(record.longest, int(lengths.max())),
                 digest=digest.hexdigest(),
             )
@@ -149,21 +150,13 @@ def _append(
     return record
 
 
-def _digest(digest: blake2b, story: str) -> int:
-    """Add a story to the digest; returns its size in UTF-8 bytes."""
-    raw = story.encode()
-    digest.update(len(raw).to_bytes(8, "little"))
-    digest.update(raw)
-    return len(raw)
-
-
 def _refuse_other_stories(
     folder: Path, record: Record, stream: Iterator[str], digest: blake2b, source: str, show: Callable[[int, int], None]
 ) -> None:
     """Read the stories that are already packed; InputError if they differ."""
     read = 0
     for number, story in enumerate(islice(stream, record.stories), 1):
-        read += _digest(digest, story)
+        read += digests.add(digest, story)
         if number % BATCH == 0:
             show(number, read)
     if record.stories and digest.hexdigest() != record.digest:

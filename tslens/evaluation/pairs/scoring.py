@@ -3,29 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
 import torch
 
-from tslens import progress
 from tslens.errors import InputError
 from tslens.evaluation.kept_lines import kept_log_probabilities
 from tslens.evaluation.pairs.reading import PairSet
 from tslens.evaluation.pairs.result import PairsResult
 from tslens.models import LanguageModel, spec_of, tokenizer_of, training_record
-from tslens.ngrams import KneserNey
-from tslens.ngrams.words import sentences_of
 from tslens.stories.pairs.phenomena import MinimalPair
-
-AT_ONCE = 1_000
-"""Texts whose n-grams are looked up together."""
 
 
 @runtime_checkable
 class NGram(Protocol):
-    """An n-gram model, or anything else that scores a text by itself."""
+    """An n-gram model, or anything else that scores texts by itself."""
 
-    def log_probability(self, text: str) -> float:
-        """Of the whole text, in nats."""
+    def log_probabilities(self, texts: Sequence[str]) -> Sequence[float]:
+        """Of each whole text, in nats."""
 
 
 def score(
@@ -55,7 +48,7 @@ def score(
         scores.append(kept_log_probabilities(model, chosen, [1] * len(chosen), what=f"pairs, {name}", **how))
         unequal.append(_unequal([len(line) for line in chosen]))
     for name, n_gram in n_grams.items():
-        scores.append(_by_n_gram(n_gram, texts, f"pairs, {name}"))
+        scores.append(torch.tensor(n_gram.log_probabilities(texts), dtype=torch.float64))
         unequal.append(_unequal([len(text.split()) for text in texts]))
     both, paradigms = torch.stack(scores).view(len(scores), -1, 2), list(dict.fromkeys(pair.paradigm for pair in kept))
     return PairsResult(
@@ -92,23 +85,6 @@ def _encoded(
         raise InputError(f"every pair of {pairs.name} is longer than the context of a model; give shorter texts.")
     kept = [2 * i + side for i, fit in enumerate(fits) if fit for side in (0, 1)]
     return {name: [of[i] for i in kept] for name, of in lines.items()}, [pairs.pairs[i // 2] for i in kept[::2]]
-
-
-def _by_n_gram(n_gram: NGram, texts: Sequence[str], what: str) -> torch.Tensor:
-    """The log-probability of each text."""
-    values: list[float] = []
-    for few in progress.track([texts[i : i + AT_ONCE] for i in range(0, len(texts), AT_ONCE)], what):
-        values += _together(n_gram, few) if isinstance(n_gram, KneserNey) else map(n_gram.log_probability, few)
-    return torch.tensor(values, dtype=torch.float64)
-
-
-def _together(n_gram: KneserNey, texts: Sequence[str]) -> list[float]:
-    """The `log_probability` of each text; the words of all texts are looked up in one pass."""
-    rows = [[n_gram.windows(sentence) for sentence in sentences_of(text)] for text in texts]
-    flat = [np.zeros((0, len(n_gram.orders)), dtype=np.uint64), *(grams for of in rows for grams in of)]
-    found = iter(np.split(n_gram.of_last_words(np.concatenate(flat)), np.cumsum([len(grams) for grams in flat])))
-    next(found)
-    return [float(sum(next(found).sum() for _ in of)) for of in rows]
 
 
 def _objective(model: LanguageModel) -> str:
