@@ -31,7 +31,7 @@ def tiny(in_tmp: Path) -> Path:
 def test_scores_are_printed_and_written(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["eval", "facts", "--model", "tiny", "--out", "found"]) == 0
     printed = capsys.readouterr().out
-    assert re.search(r"\nRight of 64 hand-written prompts: tiny [\d.]+ \([\d.]+, [\d.]+ to [\d.]+\); of 672 t", printed)
+    assert re.search(r"\nRight of 64 hand-written prompts: tiny [\d.]+ \([\d.]+, [\d.]+ to [\d.]+; untrain", printed)
     assert "prompts right, by byte" in printed and "Worst prompts" in printed and "written to found" in printed
     names = sorted(p.name for p in (tiny / "found").iterdir())
     assert names == ["facts", "suite-facts-match.svg", "suite-facts.csv", "suite-facts.svg"]

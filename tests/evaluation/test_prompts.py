@@ -14,6 +14,7 @@ from tslens.evaluation.matching import label
 from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite, suite, suites
+from tslens.evaluation.untrained import untrained
 from tslens.models import Spec, build
 from tslens.tokenizer import Tokenizer
 
@@ -180,6 +181,25 @@ def test_several_models_and_what_they_write(model, tmp_path):
     assert list(pd.read_csv(tmp_path / "SuiteResult/summary.csv")["score"]) == list(result.summary()["score"])
     named = evaluate({"first": model}, SUITE)
     assert named.models == ["first"] and not named.completions
+
+
+def test_untrained_twins_stand_beside_the_model_they_are_of(model, tmp_path):
+    models = {"m": model, "other": forgetful(model, tied=False)}
+    twins = untrained(models, 2)
+    result = evaluate(models, SUITE, twins=twins, written=1)
+    alone = evaluate(twins, SUITE)
+    assert result.models == ["m", "other"] and len(result.completions) == 2 and alone.twins == []
+    rows = result.summary().set_index(["model", "score"])
+    for name, own in (("m", (0, 1)), ("other", (2, 3))):
+        found = [alone.right(i).estimate for i in own]
+        assert tuple(rows.loc[(name, "prompts right"), ["twins_low", "twins_high"]]) == (min(found), max(found))
+        margins = [alone.mean_margin(i).estimate for i in own]
+        assert rows.loc[(name, "mean margin (nats)"), "twins_high"] == pytest.approx(max(margins))
+    assert rows.loc[("m", "success, by match"), ["twins_low", "twins_high"]].isna().all()  # a twin writes nothing
+    said = [f"untrained twins {a:.2f} to {b:.2f})" for a, b in zip(rows["twins_low"], rows["twins_high"], strict=True)]
+    assert said[0] in result.headline()
+    assert SuiteResult.load(result.save(tmp_path)).twins == result.twins
+    assert "twins" not in evaluate(model, SUITE).headline()
 
 
 def test_saves_loads_draws_and_tabulates(model, tmp_path):

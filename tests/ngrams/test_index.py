@@ -12,7 +12,6 @@ import pytest
 from tslens import ngrams
 from tslens.ngrams import building, layout
 from tslens.ngrams.words import sentences_of, words
-from tslens.stories import stories
 
 WILD = [
     "",

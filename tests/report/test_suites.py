@@ -53,6 +53,14 @@ def test_the_section_has_every_way_with_shares_intervals_and_prompts(asked: Suit
     assert "tslens eval all --model m" in section([], "m")
 
 
+def test_untrained_twins_stand_in_the_cells_of_their_model(asked: SuiteResult) -> None:
+    assert "twins 2" not in section([asked], "m")
+    row = {"of": "m", "prompts": "hand-written", "score": "prompts right"}
+    found = dataclasses.replace(asked, twins=[row | {"value": 0.25}, row | {"value": 0.75}])
+    shown = section([found], "m")
+    assert f"{percent(asked.right(0))}<span>twins 25% to 75%</span></td>" in shown and shown.count("twins 25%") == 1
+
+
 @pytest.mark.parametrize(
     ("trust", "mark"),
     [

@@ -11,17 +11,17 @@ from tslens.cli.delivery import Delivery, delivery, print_json
 from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, graders_of, place_of, true_texts
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, ModelTwins, Precision, load_models
+from tslens.cli.suites import Written, answered, keep
 from tslens.cli.usual import usual_of_models
 from tslens.errors import InputError
 from tslens.tables import as_text, filled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tslens.evaluation.grading import ControlsResult, Grader, GradesResult
     from tslens.evaluation.suite_result import SuiteResult
     from tslens.evaluation.suites import Suite
-    from tslens.models import LanguageModel
 
     Graded = Sequence[tuple[GradesResult, ControlsResult]]
 
@@ -32,7 +32,6 @@ PAIRS = 100
 """Minimal pairs of each phenomenon behind the card of `tslens eval all`."""
 TEXTS = 100
 """Texts that each model writes for it."""
-Written = Annotated[int, Parameter(name="--completions", help="Completions of each prompt to match; 0 for none.")]
 
 
 def evaluate(
@@ -43,6 +42,7 @@ def evaluate(
     list_: Annotated[bool, Parameter(name="--list", negative=(), help="List the suites.")] = False,
     completions: Written = 10,
     grader: Graders = None,
+    twins: ModelTwins = 2,
     seed: int = 0,
     out: Path | None = None,
     precision: Precision = "float32",
@@ -65,6 +65,7 @@ def evaluate(
         A folder for the coloured table of prompts by models (SVG, HTML), the table of all prompts (CSV) and the answer.
     """
     from tslens.evaluation import suites
+    from tslens.evaluation.untrained import untrained
 
     if list_:
         _list(json_)
@@ -76,7 +77,8 @@ def evaluate(
     if grader and not completions:
         raise InputError("--grader grades what models write; give --completions 1 or more.")
     with delivery(out, json_) as deliver:
-        answer = answered(chosen, loaded, completions=completions, seed=seed, precision=precision)
+        beside = untrained(loaded, twins)
+        answer = answered(chosen, loaded, beside, completions=completions, seed=seed, precision=precision)
         keep(loaded, chosen, answer)  # whatever becomes of the grading
         asked, found, graded = _labelled(answer, chosen, grader or (), large or LargeModel(), seed, precision)
         keep(loaded, chosen, found)
@@ -217,7 +219,7 @@ def everything(
     with delivery(out, json_) as deliver:
         for name in suites():
             asked = suite(name)
-            found[name] = answered(asked, loaded, completions=completions, seed=seed, precision=precision)
+            found[name] = answered(asked, loaded, beside, completions=completions, seed=seed, precision=precision)
             keep(loaded, asked, found[name])
             _deliver(deliver, found[name], printed=False)
         if not json_:
@@ -228,23 +230,3 @@ def everything(
         usual = usual_of_models(reference, loaded, MADE)
         how = CardOptions(PAIRS, n_gram, stories, precision)
         deliver_card(deliver, loaded, beside, usual, TEXTS, how, is_short=True)
-
-
-def answered(
-    suite: "Suite", models: "Mapping[str, LanguageModel]", *, completions: int, seed: int, precision: str
-) -> "SuiteResult":
-    """The answers of models to a suite."""
-    from tslens.evaluation.prompts import evaluate as score
-    from tslens.evaluation.writing import MOST
-
-    if not 0 <= completions <= MOST:
-        raise InputError(f"--completions is {completions:,}; give from 0 to {MOST:,}.")
-    return score(models, suite, written=completions, seed=seed, precision=precision)
-
-
-def keep(models: "Mapping[str, LanguageModel]", suite: "Suite", found: "SuiteResult") -> None:
-    """Keep the answers to a suite for the page of each model."""
-    from tslens.report.answers import keep_suite
-
-    for model in models.values():
-        keep_suite(model, suite, found)

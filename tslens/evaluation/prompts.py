@@ -32,6 +32,7 @@ def evaluate(
     suite: Suite,
     *,
     written: int = 0,
+    twins: "Mapping[str, LanguageModel] | None" = None,
     seed: int = 0,
     precision: str = "float32",
     batch_tokens: int = 4096,
@@ -41,6 +42,7 @@ def evaluate(
     Models are given one, several, or by the names to call them. Prompts are read as the beginning of a story, BOS
     first; the log-probabilities are kept, those of templates apart (see `kept_log_probabilities`). With `written`, each
     model also continues every prompt written by hand so many times, and what it writes is labelled by matching.
+    `twins` are those of `untrained`: under them the endings are scored too, and nothing is written.
     InputError for a prompt longer than a model's context.
     """
     named = _by_name(models)
@@ -66,12 +68,32 @@ def evaluate(
         accepted=torch.tensor([yes for _, _, yes in asked]),
         **_best(asked, torch.stack(found), len(suite.prompts)),
     )
+    if twins:
+        result = dataclasses.replace(result, twins=_of_twins(evaluate(twins, suite, precision=precision)))
     if not (written and suite.by_hand):
         return result
-    texts = [_completions(model, suite.by_hand, written, seed, precision) for _, model in named]
+    return _with_completions(result, dict(named), suite, written, seed, precision)
+
+
+def _of_twins(answers: SuiteResult) -> list[dict[str, Any]]:
+    """The rows of the summary, with the model that each is a twin `of`."""
+    rows = answers.summary().drop(columns="without_reading").to_dict("records")
+    return [{"of": row["model"].partition(" of ")[2], **row} for row in rows]
+
+
+def _with_completions(
+    result: SuiteResult,
+    models: "Mapping[str, LanguageModel]",
+    suite: Suite,
+    written: int,
+    seed: int,
+    precision: str,
+) -> SuiteResult:
+    """The result with what each model writes after the prompts written by hand, labelled by matching."""
+    texts = [_completions(model, suite.by_hand, written, seed, precision) for model in models.values()]
     labels = [[[label(t, p) for t in own] for own, p in zip(each, suite.by_hand, strict=True)] for each in texts]
     how = f"{written} after each prompt, at temperature 1, seed {seed}, of at most {NEW_TOKENS} tokens"
-    asked_to_write = dataclasses.replace(result, completions=texts, sampling=[how] * len(named))
+    asked_to_write = dataclasses.replace(result, completions=texts, sampling=[how] * len(models))
     return asked_to_write.with_labels("match", labels)
 
 

@@ -3,7 +3,10 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,10 +50,39 @@ def headline(found: "SuiteResult") -> str:
     for part, n in zip(PARTS, (found.by_hand, len(found.prompts) - found.by_hand), strict=True):
         each = [(model, found.right(i, part)) for i, model in enumerate(found.models)] if n else []
         told = [
-            f"{who} {round(r.estimate * n, 1):g} ({r.estimate:.2f}, {r.low:.2f} to {r.high:.2f})" for who, r in each
+            f"{who} {round(r.estimate * n, 1):g} ({r.estimate:.2f}, {r.low:.2f} to {r.high:.2f}"
+            f"{_of_twins(found, who, part)})"
+            for who, r in each
         ]
         said += [f"of {n} {part} prompts: {', '.join(told)}"] if told else []
     return f"Right {'; '.join(said)}. Half would be right without reading the prompt."
+
+
+def means(rows: Sequence[Sequence[float]]) -> Float[np.ndarray, " row"]:
+    """The mean of each row; NaN for one without values."""
+    return np.array([np.mean(row) if row else np.nan for row in rows])
+
+
+def _of_twins(found: "SuiteResult", model: str, part: str) -> str:
+    least, largest = twins_between(found.twins, model, part)
+    return "" if math.isnan(least) else f"; untrained twins {least:.2f} to {largest:.2f}"
+
+
+def twins_between(
+    twins: Sequence[Mapping[str, Any]], model: str, part: str, score: str = "prompts right"
+) -> tuple[float, float]:
+    """The least and the largest value of a score over the untrained twins of a model; NaN where none was asked."""
+    found = [row["value"] for row in twins if (row["of"], row["prompts"], row["score"]) == (model, part, score)]
+    return (min(found), max(found)) if found else (math.nan, math.nan)
+
+
+def beside_twins(summary: "pd.DataFrame", twins: Sequence[Mapping[str, Any]]) -> "pd.DataFrame":
+    """The summary with the least and the largest value of untrained twins in each row, if any were asked."""
+    if not twins:
+        return summary
+    asked = zip(summary["model"], summary["prompts"], summary["score"], strict=True)
+    least, largest = zip(*(twins_between(twins, *row) for row in asked), strict=True)
+    return summary.assign(twins_low=least, twins_high=largest)
 
 
 def counted(models: Sequence[str], prompts: Sequence[str], labels: Mapping[str, Labels]) -> "pd.DataFrame":

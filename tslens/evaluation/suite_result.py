@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -73,6 +73,8 @@ class SuiteResult(Result):
     """How the completions of each model were drawn, in words; empty where none was, or where it was not recorded."""
     trust: dict[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
     """What the controls say of each grader that gave labels, as in `ControlsResult.trust`; `match` has no controls."""
+    twins: list[dict[str, Any]] = dataclasses.field(default_factory=list, kw_only=True)
+    """The summary's rows of untrained twins, each with the model that it is a twin `of`; empty if none was asked."""
 
     @property
     def by_hand(self) -> int:
@@ -110,8 +112,8 @@ class SuiteResult(Result):
     def bits_per_byte(self, model: int = 0, part: str = PARTS[0]) -> stats.Interval:
         """Bits per byte of all right endings given their prompts, with the 95% interval in clusters."""
         own = self.accepted.numpy() & np.isin(self.prompt.numpy(), self._rows(part))
-        values, sizes = self.log_probability[model].double().numpy()[own], self.text_bytes.numpy()[own]
-        return bits_per_byte(values, sizes, self.topic.numpy()[self.prompt.numpy()[own]])
+        values, clusters = self.log_probability[model].double().numpy()[own], self.topic[self.prompt].numpy()[own]
+        return bits_per_byte(values, self.text_bytes.numpy()[own], clusters)
 
     def labelled(self, label: int, model: int = 0, by: str = "match") -> stats.Interval:
         """The mean over prompts of the share of completions with this label, with Wilson's 95% interval in clusters.
@@ -120,8 +122,7 @@ class SuiteResult(Result):
         """
         if by not in self.labels:
             raise InputError(f"{by!r} gave no labels. Labels are by: {', '.join(self.labels) or 'nobody'}.")
-        given = [[float(x == label) for x in row if x is not None] for row in self.labels[by][model]]
-        shares = np.array([np.mean(row) if row else np.nan for row in given])
+        shares = scores.means([[float(x == label) for x in row if x is not None] for row in self.labels[by][model]])
         known = ~np.isnan(shares)
         clusters = self.topic.numpy()[: self.by_hand][known]
         if len(set(clusters)) < 2:
@@ -151,7 +152,7 @@ class SuiteResult(Result):
             margin, even = self._margin(by)[:, : self.by_hand], EVEN if by == "sum" else 0.0
             return np.where(margin > even, SUCCESS, np.where(margin < -even, FAIL, PARTIAL)).astype(float)
         given = [[[float(x) for x in row if x is not None] for row in rows] for rows in self.labels[by]]
-        means = np.array([[np.mean(row) if row else np.nan for row in rows] for rows in given])
+        means = np.array([scores.means(rows) for rows in given])
         return np.where(np.isnan(means), np.nan, np.digitize(means, (2 / 3, 4 / 3)))
 
     def differences(self, by: str = "sum") -> "pd.DataFrame":
@@ -187,11 +188,11 @@ class SuiteResult(Result):
                 found += [("both of a pair right", self.pairs_right(i, part), 0.0)]
                 found += [("mean margin (nats)", self.mean_margin(i, part), 0.0)]
                 found += [("bits_per_byte of right endings", self.bits_per_byte(i, part), math.nan)]
-                for by in self.labels if part == PARTS[0] else ():
-                    who = named(by, self.trust)
-                    found += [(f"{VERDICTS[x]}, by {who}", self.labelled(x, i, by), math.nan) for x in (SUCCESS, FAIL)]
+                for by, x in product(self.labels, (SUCCESS, FAIL)) if part == PARTS[0] else ():
+                    found += [(f"{VERDICTS[x]}, by {named(by, self.trust)}", self.labelled(x, i, by), math.nan)]
                 rows += [(model, part, what, s.estimate, s.low, s.high, chance) for what, s, chance in found]
-        return pd.DataFrame(rows, columns=["model", "prompts", "score", "value", "low", "high", "without_reading"])
+        frame = pd.DataFrame(rows, columns=["model", "prompts", "score", "value", "low", "high", "without_reading"])
+        return scores.beside_twins(frame, self.twins)
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """One row per model and prompt, with its text and best endings; with `field`, the long table of that field."""
@@ -217,15 +218,16 @@ class SuiteResult(Result):
         """Write `table.html` (the coloured tables), `summary.csv`, and `labels.csv` (see `by_label`)."""
         self.summary().to_csv(folder / "summary.csv", index=False)
         self.by_label().to_csv(folder / "labels.csv", index=False)
-        head = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n'
-        (folder / "table.html").write_text(head + "\n".join(coloured_html(self, by) for by in self.ways()), "utf-8")
+        head = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>'
+        (folder / "table.html").write_text("\n".join([head, *(coloured_html(self, by) for by in self.ways())]), "utf-8")
 
     def headline(self) -> str:
         return f"{self.question}\n{scores.headline(self)}"
 
     def __str__(self) -> str:
-        paired = ["Shares of prompts right, paired:", as_text(self.differences())] if len(self.models) > 1 else []
-        return "\n\n".join([super().__str__(), *paired, "Worst prompts of each model:", as_text(self.worst())])
+        paired = {"Shares of prompts right, paired:": self.differences()} if len(self.models) > 1 else {}
+        tables = paired | {"Worst prompts of each model:": self.worst()}
+        return "\n\n".join([super().__str__(), *(f"{what}\n\n{as_text(table)}" for what, table in tables.items())])
 
     def to_json(self) -> dict[str, Any]:
         tables = {"table": self.to_frame(), "differences": self.differences()}

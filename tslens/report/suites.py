@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from tslens.evaluation.coloured import STYLE, coloured_html, scored
-from tslens.evaluation.scores import FAIL, PARTIAL, PARTS, SUCCESS, named
+from tslens.evaluation.scores import FAIL, PARTIAL, PARTS, SUCCESS, named, twins_between
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.report.glossary import explained
 from tslens.stats import Interval
@@ -17,8 +17,9 @@ TIPS = 3
 INTRO = (
     "How often it prefers the right ending of a prompt to the wrong one, and how often it writes it: by the first "
     "words of what it writes, and by graders where any were asked. What one prompt of a pair accepts, the other "
-    "rejects: a model that does not read the prompt prefers the right ending half of the time. Intervals are 95%, in "
-    "clusters of pairs or templates. Of each suite the last comparison is shown that was made with these weights; "
+    "rejects: a model that does not read the prompt prefers the right ending half of the time, and what untrained "
+    "twins of the model prefer stands beside it. Intervals are 95%, in clusters of pairs or templates. Of each suite the "
+    "last comparison is shown that was made with these weights; "
     "texts and labels of earlier ones stay where it has fewer. A grader whose controls do not show that it is to be "
     "trusted is marked with what they show."
 )
@@ -111,11 +112,21 @@ def _columns(result: SuiteResult) -> Iterator[tuple[str, list[str]]]:
     """Each column of the table of shares, and its cell for every model."""
     models = range(len(result.models))
     for part in result.parts():
-        yield f"right ending likelier, {part}", [percent(result.right(i, part)) for i in models]
-        yield f"both of a pair right, {part}", [percent(result.pairs_right(i, part)) for i in models]
+        right = [percent(result.right(i, part)) + _of_twins(result, i, part, "prompts right") for i in models]
+        yield f"right ending likelier, {part}", right
+        both = [
+            percent(result.pairs_right(i, part)) + _of_twins(result, i, part, "both of a pair right") for i in models
+        ]
+        yield f"both of a pair right, {part}", both
     for by in result.labels:
         called = "writes the right ending" if by == "match" else f"right, graded by {named(by, result.trust)}"
         yield f"{called}, {PARTS[0]}", [_graded(result, i, by) for i in models]
+
+
+def _of_twins(result: SuiteResult, model: int, part: str, score: str) -> str:
+    """What the untrained twins of a model score; empty if none was asked."""
+    least, largest = twins_between(result.twins, result.models[model], part, score)
+    return "" if math.isnan(least) else f"<span>twins {least:.0%} to {largest:.0%}</span>"
 
 
 def _graded(result: SuiteResult, model: int, by: str) -> str:

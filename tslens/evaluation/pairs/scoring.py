@@ -47,7 +47,7 @@ def score(
         chosen = lines[name]
         scores.append(kept_log_probabilities(model, chosen, [1] * len(chosen), what=f"pairs, {name}", **how))
         unequal.append(_unequal([len(line) for line in chosen]))
-    for name, n_gram in n_grams.items():
+    for n_gram in n_grams.values():
         scores.append(torch.tensor(n_gram.log_probabilities(texts), dtype=torch.float64))
         unequal.append(_unequal([len(text.split()) for text in texts]))
     both, paradigms = torch.stack(scores).view(len(scores), -1, 2), list(dict.fromkeys(pair.paradigm for pair in kept))
