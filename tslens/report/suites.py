@@ -18,10 +18,9 @@ INTRO = (
     "How often it prefers the right ending of a prompt to the wrong one, and how often it writes it: by the first "
     "words of what it writes, and by graders where any were asked. What one prompt of a pair accepts, the other "
     "rejects: a model that does not read the prompt prefers the right ending half of the time, and what untrained "
-    "twins of the model prefer stands beside it. Intervals are 95%, in clusters of pairs or templates. Of each suite the "
-    "last comparison is shown that was made with these weights; "
-    "texts and labels of earlier ones stay where it has fewer. A grader whose controls do not show that it is to be "
-    "trusted is marked with what they show."
+    "twins of the model prefer stands beside it. Intervals are 95%, in clusters of pairs or templates. Of each suite "
+    "the last comparison is shown that was made with these weights; texts and labels of earlier ones stay where it "
+    "has fewer. A grader whose controls do not show that it is to be trusted is marked with what they show."
 )
 CUT = "The table of prompts would outgrow the page's budget; tslens eval {} --out FOLDER writes it."
 
