@@ -116,6 +116,8 @@ def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
     preferred = score(models, own_pairs(PAIRS), n_grams=n_grams)
     save(preferred.figure(), folder / "pairs.svg", preferred.summary())
     preferred.by_paradigm().to_csv(folder / "pairs-phenomena.csv", index=False)
+    for model in models.values():
+        answers.keep_pairs(model, preferred, is_own=True)
     print(preferred)
     if asked.options.pairs is not None:
         others = score(models, read_pairs(asked.options.pairs, limit=OTHERS, least=FEWEST), n_grams=n_grams)

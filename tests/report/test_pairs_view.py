@@ -37,7 +37,7 @@ def row(shown: str, name: str) -> str:
 
 
 def test_every_phenomenon_has_its_interval_axis_and_mark(scored: PairsResult) -> None:
-    shown = pairs_view.section(scored, "m")
+    shown = pairs_view.section([scored], "m")
     assert EVIL not in shown and shown.count("<svg") == 1 and f">{html.escape(EVIL)}</th>" in shown
     first, second = (row(shown, name) for name in scored.paradigms[:2])
     assert ">grammar<" in first and ">local<" in first and f">{N}<" in first
@@ -53,7 +53,7 @@ def test_every_phenomenon_has_its_interval_axis_and_mark(scored: PairsResult) ->
 
 
 def test_means_leave_order_out_and_lengths_stand_apart(scored: PairsResult) -> None:
-    shown = pairs_view.section(scored, "m").partition("Over all phenomena")[2]
+    shown = pairs_view.section([scored], "m").partition("Over all phenomena")[2]
     own, other = row(shown, "m"), row(shown, EVIL)
     assert '"mean">62% <span>[' in own and '"mean">100% <span>[' in other
     assert '"order">100% <span>[' in own and "it is trained on this" in own and "it is trained on this" not in other
@@ -63,12 +63,20 @@ def test_means_leave_order_out_and_lengths_stand_apart(scored: PairsResult) -> N
 
 
 def test_without_a_5_gram_nothing_is_local_and_without_pairs_a_command_is_named(scored: PairsResult) -> None:
-    shown = pairs_view.section(replace(scored, n_grams=[]), "m")
+    shown = pairs_view.section([replace(scored, n_grams=[])], "m")
     assert "No word 5-gram stands beside" in shown and ">local</td>" not in shown
-    assert "tslens eval pairs --model m scores them" in pairs_view.section(None, "m")
+    assert "tslens eval pairs --model m scores them" in pairs_view.section([], "m")
+
+
+def test_pairs_of_others_follow_ours(scored: PairsResult) -> None:
+    shown = pairs_view.section([scored, replace(scored, pairs=f"b{EVIL}", unknown=7)], "m")
+    first, of_others = shown.split("<h3>Pairs of others: ")
+    assert EVIL not in shown and of_others.startswith(f"b{html.escape(EVIL)}</h3>") and shown.count("<svg") == 2
+    assert "Left out: 1,234 have words" in first and "Left out: 7 have words" in of_others
+    assert row(first, "agreement") == row(of_others, "agreement") != ""
 
 
 def test_it_stands_on_the_page(scored: PairsResult, made: Callable[..., ReportData]) -> None:
-    page = report.draw(made(pairs=scored))
+    page = report.draw(made(pairs=[scored]))
     assert EVIL not in page and page.count('<section id="pairs"') == 1 and '<a href="#pairs">Minimal pairs</a>' in page
     assert "tslens eval pairs" not in page and "tslens eval pairs --model" in report.draw(made())

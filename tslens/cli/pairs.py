@@ -75,8 +75,8 @@ def pairs(
         chosen = known(chosen, stories(known_by), at_least)
     with delivery(out, json_) as deliver:
         found = score(loaded, chosen, n_grams=n_grams_of(loaded, n_gram), precision=precision)
-        for one in loaded.values() if file is None else ():
-            keep_pairs(one, found)
+        for one in loaded.values():
+            keep_pairs(one, found, is_own=file is None)
         deliver(found, chosen.name)
 
 

@@ -37,6 +37,7 @@ SAME = 1e-3
 PATIENCE = 10.0
 """Seconds that one keeping of answers waits for another, which reads and writes a few files."""
 Kind = TypeVar("Kind", bound=Result)
+PAIRS = ("minimal-pairs", "minimal-pairs-of-others")
 Given = tuple[list[list[int | None]], str]
 """A grader's labels of the completions of one model, and what its controls said of it then; empty if unknown."""
 Written = tuple[list[list[str]], dict[str, Given], str]
@@ -76,14 +77,16 @@ def kept_card(model: "LanguageModel") -> CardResult | None:
     return next((found for found in read if found is not None), None)
 
 
-def keep_pairs(model: "LanguageModel", found: PairsResult) -> None:
-    """Keep the scores of a model, and of those beside it, on our own minimal pairs."""
-    _keep(model, _name(model, "minimal-pairs"), found)
+def keep_pairs(model: "LanguageModel", found: PairsResult, *, is_own: bool) -> None:
+    """Keep the scores of a model, and of those beside it, on our own minimal pairs or on those of others."""
+    _keep(model, _name(model, PAIRS[not is_own]), found)
 
 
-def kept_pairs(model: "LanguageModel") -> PairsResult | None:
-    """The last scores on minimal pairs that were kept of a model with these weights, or None."""
-    return _read(model, _name(model, "minimal-pairs"), PairsResult)
+def kept_pairs(model: "LanguageModel") -> list[PairsResult]:
+    """The last scores that were kept of a model with these weights: on our own minimal pairs, then on those of
+    others."""
+    read = (_read(model, _name(model, kind), PairsResult) for kind in PAIRS)
+    return [found for found in read if found is not None]
 
 
 def keep_copies(model: "LanguageModel", found: CopiesResult) -> None:

@@ -94,7 +94,7 @@ class ReportData:
     """Those of sparse autoencoders that were found of this model and kept."""
     suites: Sequence[SuiteResult] = ()
     """Its answers to suites of prompts, where they were kept."""
-    pairs: PairsResult | None = None
+    pairs: Sequence[PairsResult] = ()
     """Its scores on minimal pairs, where they were kept."""
     card: CardResult | None = None
     """Its score card, where one was kept."""

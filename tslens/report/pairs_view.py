@@ -2,19 +2,19 @@
 
 import html
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from tslens.evaluation.pairs import LOCAL, PairsResult
 from tslens.plots import svg
+from tslens.report.glossary import explained
 from tslens.report.suites import around, percent, rows_of
 from tslens.stats import Interval
 
 INTRO = (
-    "Of two texts that differ in one respect, how often it finds the good one more probable, by phenomenon. Counts of "
-    "words and length alone score 50%. Intervals are 95%, over sets of pairs. {beside} Means leave out the tests of "
-    "order, which a contrastive objective trains on. The last comparison is shown that was made with these weights: "
-    "{n:,} pairs of {k} phenomena."
+    "Of two texts that differ in one respect, how often it finds the good one more probable, by phenomenon. Of ours, "
+    "counts of words and length alone score 50%. Intervals are 95%, over sets of pairs. Means leave out the tests of "
+    "order, which a contrastive objective trains on. The last comparison is shown that was made with these weights."
 )
 BESIDE = (
     "A word 5-gram, which sees four words at a time, stands beside; a phenomenon in which it scores {:.0%} or more is "
@@ -30,17 +30,31 @@ MEANS = "Over all phenomena, and by whether a pair's texts have as many tokens (
 TRAINED = "<span>it is trained on this</span>"
 
 
-def section(found: PairsResult | None, name: str) -> str:
-    """The section as HTML; where nothing is kept it says which command scores pairs."""
-    if found is None:
+def section(found: Sequence[PairsResult], name: str) -> str:
+    """The section as HTML, ours and then those of others; where nothing is kept it says which command scores pairs."""
+    if not found:
         return around("pairs", "Minimal pairs", f"None were scored. tslens eval pairs --model {name} scores them.", "")
-    beside = BESIDE.format(LOCAL) if found.n_grams else ALONE
-    said = INTRO.format(beside=beside, n=len(found.goods), k=len(found.paradigms))
+    first, *more = found
+    panels = _panels(first)
+    for one in more:
+        panels += f'<h3>Pairs of others: {html.escape(one.pairs)}</h3><p class="intro">{explained(_said(one))}</p>'
+        panels += _panels(one)
+    return around("pairs", "Minimal pairs", f"{INTRO} {_said(first)}", panels)
+
+
+def _said(found: PairsResult) -> str:
+    """How many pairs there are, what stands beside, and what was left out."""
     left_out = [f"{n:,} {why}" for field, why in LEFT_OUT.items() if (n := getattr(found, field))]
-    said += f" Left out: {', '.join(left_out)}." if left_out else ""
+    said = [f"{len(found.goods):,} pairs of {len(found.paradigms)} phenomena."]
+    said += [BESIDE.format(LOCAL) if found.n_grams else ALONE]
+    return " ".join([*said, f"Left out: {', '.join(left_out)}."] if left_out else said)
+
+
+def _panels(found: PairsResult) -> str:
+    """The figure, the table of phenomena, and the means."""
     figure = f'<div class="scroll"><figure>{svg(found.figure())}</figure></div>'
     panels = (f"{figure}{_phenomena(found)}", f"<h3>{MEANS}</h3>{_means(found)}")
-    return around("pairs", "Minimal pairs", said, "".join(f'<div class="panel drawn">{body}</div>' for body in panels))
+    return "".join(f'<div class="panel drawn">{body}</div>' for body in panels)
 
 
 def _phenomena(found: PairsResult) -> str:
