@@ -20,6 +20,7 @@ FAULTS = (
     "rate limit with retry-after",
     "rate limit",
     "500",
+    "504",
     "529",
     "drop",
     "drop in the middle",
@@ -30,10 +31,11 @@ FAULTS = (
     "truncated",
     "refusal",
 )
-"""What a call to Messages may get instead of an answer; `slow` is an answer."""
+"""What a call to Messages may get instead of an answer; `slow` is an answer. An answer is billed before a 504."""
 BATCH_FAULTS = ("expired", "errored", "malformed", "wrong", "missing", "truncated", "refusal")
 TROUBLE = "trouble"
-"""What a call about a batch may meet: 429, 500, 529, a connection dropped before the call, or after it was obeyed."""
+"""What a call about a batch may meet: 429, 500, 529, a connection dropped before the call, or after it was obeyed, as
+with a 504."""
 ANSWERED = (None, "slow", "refusal")
 """Not asked again."""
 Reply = Callable[[str, str, dict[str, Any]], dict[str, Any]]
@@ -167,7 +169,7 @@ class Server:
         with self.lock:
             self._attempts[path] += 1
             draw = Random(f"{self.seed}:{path}:{self._attempts[path]}")
-        kinds = ("429", "500", "529", "drop", "drop in the middle")
+        kinds = ("429", "500", "504", "529", "drop", "drop in the middle")
         return draw.choice(kinds) if draw.random() < self.faults.get(TROUBLE, 0.0) else None
 
     def message(self, given: dict[str, Any], fault: str | None, *, batch: bool = False) -> dict[str, Any]:
@@ -324,6 +326,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._error(int(trouble), "api_error", "trouble")
         elif trouble == "drop":
             self._drop()
+        elif trouble == "504":
+            answer()
+            self._error(504, "timeout_error", "timed out")
         else:
             self._send(200, answer(), whole=trouble is None)
 
@@ -349,6 +354,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._error(429, "rate_limit_error", "slow down")
         elif fault == "500":
             self._error(500, "api_error", "internal error")
+        elif fault == "504":
+            server.message(body, "malformed")  # billed, and on no list of replies
+            self._error(504, "timeout_error", "timed out")
         elif fault == "529":
             self._error(529, "overloaded_error", "overloaded")
         elif fault == "drop":

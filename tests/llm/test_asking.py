@@ -343,14 +343,14 @@ def test_useless_answers_of_a_killed_run_count(settings, tmp_path):
         assert len(server.asked) == 4
 
 
-@pytest.mark.parametrize("fault", ["500", "529", "rate limit", "drop", "drop in the middle"])
+@pytest.mark.parametrize("fault", ["500", "504", "529", "rate limit", "drop", "drop in the middle"])
 def test_a_server_that_never_answers_is_given_up(settings, tmp_path, fault):
     with Server(faults={fault: 1.0}) as server:
         given = settings(server, cache=tmp_path / "a.jsonl", tries=3)
         (outcome,) = llm.ask(requests(1), given)
         assert len(server.asked) == 3
         assert outcome.failure.startswith("no answer in 3 tries")
-        assert (outcome.lost_usd > 0) == ("drop" in fault)
+        assert (outcome.lost_usd > 0) == (fault in ("500", "504", "drop", "drop in the middle"))
         assert llm.ask(requests(1), given)[0].failure == outcome.failure
         assert len(server.asked) == 6  # it was not received, so it is asked for again
 

@@ -180,7 +180,7 @@ class Requests:
                 if number >= self.settings.tries:
                     self.fail(key, f"no answer in {number} tries ({found.why})")
                 else:
-                    await self.halt.rest(wait_of(self.settings, key, number - 1, getattr(found, "wait", None)))
+                    await self.halt.rest(wait_of(self.settings, key, number - 1, found.wait))
             else:
                 await self._keep(key, found, most)
 

@@ -108,7 +108,7 @@ async def _submitted(run: "Requests", keys: list[str], most: float) -> str | Non
                 run.pending[key].lost_usd += _most(run, key)
         await run.budget.settle(most, lost=most if isinstance(found, Lost) else 0.0)
         why = f"no answer in {run.settings.tries} tries ({found.why})"
-        await run.halt.rest(wait_of(run.settings, keys[0], number, getattr(found, "wait", None)))
+        await run.halt.rest(wait_of(run.settings, keys[0], number, found.wait))
         if run.halt.why:
             break
     if not lost:  # else it may have been made, and be listed later

@@ -21,8 +21,9 @@ Got = TypeVar("Got")
 
 KEY = "ANTHROPIC_API_KEY"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-BUSY = {408, 409, 429}
-"""Status codes below 500 after which another try helps."""
+BUSY = {409, 429, 503, 529}
+"""Status codes that say that nothing was answered, and that another try helps."""
+TIMEOUT = 408
 
 
 class UnreachableError(InputError):
@@ -68,6 +69,8 @@ class Lost:
     """A try whose answer may have been made and billed, and did not arrive."""
 
     why: str
+    wait: float | None = None
+    """seconds that the server asks for"""
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,10 @@ async def attempt(call: Callable[[], Awaitable[Got]], settings: Settings) -> Got
     try:
         return await call()
     except APIStatusError as error:
-        if error.status_code in BUSY or error.status_code >= 500:
+        if error.status_code in BUSY:
             return Busy(f"status {error.status_code}", _retry_after(error))
+        if error.status_code == TIMEOUT or error.status_code >= 500:  # a gateway may say so of what was answered
+            return Lost(f"status {error.status_code}", _retry_after(error))
         said = _said(error)
         if error.status_code in (401, 403):
             raise InputError(f"the API refuses the key in {KEY} (status {error.status_code}{said})") from None
@@ -138,7 +143,7 @@ async def insist(
         if not isinstance(found, Lost | Busy):
             return found
         why = found.why
-        await (rest or asyncio.sleep)(wait_of(settings, key, number, getattr(found, "wait", None)))
+        await (rest or asyncio.sleep)(wait_of(settings, key, number, found.wait))
     raise UnreachableError(f"no answer in {settings.tries} tries ({why})")
 
 
