@@ -206,7 +206,7 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("evaluation/pairs-of-others", "scorer", "stories2M", SCORE)),
     ("evaluation", rf"from step 16 of 1,570 on \({NUMBER}, {NUMBER} to {NUMBER}\)",
      row("evaluation/training-pairs", "model", "128x4@16", VALUE, row="grammar, pairs")),
-    ("evaluation", rf"of consistency from step 128 on \({NUMBER}, {NUMBER} to {NUMBER};",
+    ("evaluation", rf"from step 128 on \({NUMBER}, {NUMBER} to {NUMBER}\), of plot",
      row("evaluation/training-pairs", "model", "128x4@128", VALUE, row="consistency, pairs")),
     ("evaluation", rf"rank correlation {NUMBER}, {NUMBER} to {NUMBER}\)",
      row("evaluation/card-ranks", "row", "consistency, pairs", ("rho", "low", "high"))),
