@@ -110,6 +110,7 @@ def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
     for name in suites():
         answered = evaluate(models, suite(name), written=COMPLETIONS)
         save(answered.figure(), folder / f"{name}.svg", answered.summary())
+        answered.differences().to_csv(folder / f"{name}-differences.csv", index=False)
         save(coloured_figure(answered, "match"), folder / f"{name}-match.svg", answered.by_label())
         for model in models.values():
             answers.keep_suite(model, suite(name), answered)

@@ -26,8 +26,8 @@ By the activations on 20,000 tokens, drawn from all that were read, 20 of 21 cla
 than of any of 19 untrained twins: the first quarter of a story 83 (67 to 103; twins 0 to 8), its last quarter 55 (42 to
 72; twins 0), names 24 (15 to 36; twins 0); the inside of quotations does not surely (1, 0 to 6; twins 0). Sets of words
 that predict on other stories are found for 314 neurons (272 to 358; twins 30 to 250; the audit finds them for 15% of
-random neurons, which would be 465 of these, so that the count says little), words before that do, for other words than the
-neuron's own too, for 9 (4 to 18; twins 0). Of stories260K 108 neurons have such sets (87 to 131), no more than its
+random neurons, which would be 465 of these, so that the count says little), words before that do, for other words than
+the neuron's own too, for 9 (4 to 18; twins 0). Of stories260K 108 neurons have such sets (87 to 131), no more than its
 twins (115 to 235), and 17 words before (10 to 27; twins 0 to 1; 100 stories, p = 0.05).
 
 The published noun and adjective neurons are hardly there: on 100 stories 15 of the 768 neurons of layer 0 of stories2M

@@ -30,7 +30,7 @@ models = {"stories2M": bundled} | {kind: Twin(kind, seed=0).of(bundled) for kind
 # ## Suites
 #
 # What one prompt of a pair accepts, the other rejects, so a model that does not read the prompt has half of them right.
-# Prompts written by hand and prompts of templates stand apart; twins and templates are clusters of the intervals.
+# Prompts written by hand and prompts of templates stand apart; pairs and templates are clusters of the intervals.
 
 # %%
 from tslens.evaluation import prompts, suites

@@ -34,7 +34,7 @@ class SuiteResult(Result):
     A prompt is right if its best accepted ending is more probable than its best rejected one: in total (`sum`), or per
     byte of the ending (`byte`), which does not favour short ones. These are `acc` and `acc_norm` of Gao et al. 2021
     (lm-evaluation-harness, doi:10.5281/zenodo.5371628). Prompts of templates are counted apart from those written by
-    hand, which come first. A pair, or all prompts of one template, are a cluster of every interval.
+    hand, which come first. Pairs and templates are clusters, which widen a share's interval.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("model", "prompt")
@@ -83,7 +83,7 @@ class SuiteResult(Result):
 
     def parts(self) -> list[str]:
         """The kinds of prompts that the suite has."""
-        return [part for part, there in zip(PARTS, (self.by_hand, self.templated.any()), strict=True) if there]
+        return [part for part in PARTS if len(self._rows(part))]
 
     def ways(self) -> list[str]:
         """The ways in which prompts written by hand are scored: by the sum, by matching, by each grader."""
@@ -151,8 +151,8 @@ class SuiteResult(Result):
         if by in SCORINGS:
             margin, even = self._margin(by)[:, : self.by_hand], EVEN if by == "sum" else 0.0
             return np.where(margin > even, SUCCESS, np.where(margin < -even, FAIL, PARTIAL)).astype(float)
-        given = [[[float(x) for x in row if x is not None] for row in rows] for rows in self.labels[by]]
-        means = np.array([scores.means(rows) for rows in given])
+        known = [[[float(x) for x in row if x is not None] for row in rows] for rows in self.labels[by]]
+        means = np.array(list(map(scores.means, known)))
         return np.where(np.isnan(means), np.nan, np.digitize(means, (2 / 3, 4 / 3)))
 
     def differences(self, by: str = "sum") -> "pd.DataFrame":
@@ -172,10 +172,9 @@ class SuiteResult(Result):
 
     def worst(self, n: int = 3) -> "pd.DataFrame":
         """The prompts written by hand with the lowest margins, `n` of each model."""
-        rows = self.to_frame().query("not templated").sort_values("margin", kind="stable").groupby("model", sort=False)
-        return rows.head(n).sort_values("model", key=lambda names: names.map(self.models.index), kind="stable")[
-            ["model", "margin", "text", "best_rejected", "best_accepted"]
-        ]
+        rows, columns = self.to_frame().query("not templated"), "model margin text best_rejected best_accepted".split()
+        lowest = rows.sort_values("margin", kind="stable").groupby("model", sort=False).head(n)[columns]
+        return lowest.sort_values("model", key=lambda names: names.map(self.models.index), kind="stable")
 
     def summary(self) -> "pd.DataFrame":
         import pandas as pd
@@ -202,8 +201,8 @@ class SuiteResult(Result):
         for name in ("best_accepted", "best_rejected"):
             frame[name] = [self.endings[i] for i in frame[name]]
         frame.insert(2, "text", self.prompts * len(self.models))
-        frame["topic"] = [self.topics[i] for i in self.topic] * len(self.models)
-        frame["templated"] = self.templated.tolist() * len(self.models)
+        more = {"topic": [self.topics[i] for i in self.topic], "templated": self.templated.tolist()}
+        frame = frame.assign(**{name: values * len(self.models) for name, values in more.items()})
         return frame.assign(right=frame["margin"] > 0, right_per_byte=frame["margin_per_byte"] > 0)
 
     def figure(self) -> "Figure":

@@ -72,6 +72,7 @@ def test_instructions_say_what_is_asked():
         ),
         (("name = \"style\"", "name = 3"), "line 8, 'name': Input should be a valid string; got 3"),
         (("name = \"style\"", "name = \"style\"\nhit_by = [\"fire\"]"), "line 9, 'hit_by'"),
+        (("name = \"style\"", "name = \"style\"\nhit_by = [\"salad\"]"), "line 9, 'hit_by'"),
         (("name = \"style\"", "name = \"style\"\nvalues = [\"one\"]"), "line 9, 'values'"),
         (("task =", "task"), "is not TOML"),
     ],

@@ -14,7 +14,7 @@ from tslens import stats
 from tslens.errors import InputError
 from tslens.evaluation import damages
 from tslens.evaluation.grading.result import INTACT, ROUNDING, GradesResult
-from tslens.evaluation.grading.rubrics import WRONG, Rubric
+from tslens.evaluation.grading.rubrics import DAMAGED, WRONG, Rubric
 from tslens.evaluation.grading.texts import GradedText
 from tslens.evaluation.writing import cut_at
 from tslens.result import Result
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 LEAST, CONTROLS = 20, 25
 """Controls of each kind, at least; and as many as a run makes, because a grading may fail."""
-DAMAGED = ("shuffled", "cut", "with errors", "foreign")
 ORDERS = "orders"
 """The ending that is cut, or the wrong one, followed by orders to the grader; compared with the same without them."""
 _ORDERS = (  # they stop in mid-sentence as well, so that they end nothing

@@ -10,13 +10,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from tslens.errors import InputError
-from tslens.evaluation.damages import HITS
 from tslens.nearest import did_you_mean
 from tslens.parsing import parse_toml
 from tslens.paths import absent
 
 TEN = tuple(range(1, 11))
 WRONG = "wrong ending"
+DAMAGED = ("shuffled", "cut", "with errors", "foreign")
+"""The damages that controls are made by."""
 """A control that is no damage: the wrong continuation that a suite gives, compared with its right one."""
 
 
@@ -31,7 +32,7 @@ class Axis:
     lowest: str
     highest: str
     hit_by: tuple[str, ...]
-    """Controls that must have a lower score: keys of `damages.HITS`, or `WRONG`. Empty where none tests the axis. A
+    """Controls that must have a lower score: of `DAMAGED`, or `WRONG`. Empty where none tests the axis. A
     run has those of them that can be made for its texts."""
 
     @property
@@ -105,7 +106,7 @@ class AxisTable(BaseModel):
     values: list[str] = Field(default=[], min_length=2)
     lowest: str = ""
     highest: str = ""
-    hit_by: list[Literal[(*HITS, WRONG)]] = []  # type: ignore[valid-type]
+    hit_by: list[Literal[(*DAMAGED, WRONG)]] = []  # type: ignore[valid-type]
 
 
 class RubricTable(BaseModel):

@@ -60,12 +60,12 @@ def controls_of(texts: Sequence[GradedText], suite: Suite, seed: int = 0) -> lis
 
 
 def _asked(suite: Suite, rng: Random) -> Iterator[Prompt]:
-    """The prompts written by hand in random order, one of each two twins before any other; those of tslens's own suites
+    """The prompts written by hand in random order, one of each pair before the others; those of tslens's own suites
     after those of the suite."""
     own = {prompt.text for prompt in suite.by_hand}
     for one in (suite, *map(suites.suite, suites.suites())):
-        twins = [rng.sample(one.by_hand[i : i + 2], 2) for i in range(0, len(one.by_hand), 2)]
-        for side in zip(*rng.sample(twins, len(twins)), strict=True):
+        pairs = [rng.sample(one.by_hand[i : i + 2], 2) for i in range(0, len(one.by_hand), 2)]
+        for side in zip(*rng.sample(pairs, len(pairs)), strict=True):
             yield from (prompt for prompt in side if one is suite or prompt.text not in own)
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,8 @@ STORE = "completions"
 
 MOST = 10_000
 """Texts of a prompt that are held at once."""
+AT_ONCE = 1_000
+"""Prompts whose tokens are held at once."""
 
 
 class WritingSettings(NamedTuple):
@@ -108,24 +111,25 @@ def complete(model: "LanguageModel", asked: Sequence[Asked], store: Store) -> No
 def _made(model: "LanguageModel", asked: Sequence[Asked]) -> Iterator[tuple[str, Completion]]:
     """The key and the text of each completion, in the order in which they end."""
     tokenizer, n_ctx = models.tokenizer_of(model), models.spec_of(model, compressors=True).n_ctx
-    rows = tokenizer.encode([one.prompt for one in asked])
-    if long := next(((one, row) for one, row in zip(asked, rows, strict=True) if len(row) >= n_ctx), None):
-        raise InputError(
-            f"prompt {long[0].prompt[:40]!r}... takes {len(long[1])} tokens, and the context of "
-            f"{models.name_of(model)} is {n_ctx}. Shorten it."
-        )
+    row_of = lru_cache(AT_ONCE)(lambda prompt: tokenizer.encode([prompt])[0])
+    for prompt in dict.fromkeys(one.prompt for one in asked):
+        if len(row_of(prompt)) >= n_ctx:
+            raise InputError(
+                f"prompt {prompt[:40]!r}... takes {len(row_of(prompt))} tokens, and the context of "
+                f"{models.name_of(model)} is {n_ctx}. Shorten it."
+            )
     for how in dict.fromkeys((one.sampling, one.limit, one.precision) for one in asked):
         chosen = [i for i, one in enumerate(asked) if (one.sampling, one.limit, one.precision) == how]
         given = stream(
             model,
-            (rows[i] for i in chosen),
+            (row_of(asked[i].prompt) for i in chosen),
             numbers=(asked[i].number for i in chosen),
             sampling=how[0],
             max_new_tokens=how[1],
             precision=how[2],
         )
         for place, new in given:
-            row = rows[chosen[place]]
+            row = row_of(asked[chosen[place]].prompt)
             begun, whole = tokenizer.decode(row), tokenizer.decode(row + new)
             text = whole.removeprefix(begun) if whole.startswith(begun) else tokenizer.decode(new)
             yield asked[chosen[place]].key, Completion(text, len(new), len(new) < min(how[1], n_ctx - len(row)))
