@@ -1,6 +1,5 @@
 """Stories cut in two: a prompt, and the ending that a model writes anew."""
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tslens import progress
 from tslens.errors import InputError
 from tslens.evaluation.lines import first_of_ending, log_probabilities
-from tslens.evaluation.writing import continuations
+from tslens.evaluation.writing import continuations, cut_at
 from tslens.models import spec_of, tokenizer_of
 from tslens.parsing import rows
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 SHARES = (0.4, 0.5)
-_WORD = re.compile(r"\S+")
 
 
 class Cut(NamedTuple):
@@ -40,11 +38,8 @@ def cut_stories(stories: Iterable[str], shares: Sequence[float] = SHARES) -> lis
         raise InputError(f"a story is cut at a share between 0 and 1, such as 0.4; got {wrong[0]}.")
     found = []
     for number, story in enumerate(stories):
-        ends = [word.end() for word in _WORD.finditer(story)]
-        for share in shares:
-            words = min(max(round(share * len(ends)), 1), len(ends) - 1)
-            if words > 0:
-                found.append(Cut(story[: ends[words - 1]], story[ends[words - 1] :], number, share))
+        cuts = [(share, cut_at(story, share)) for share in shares]
+        found += [Cut(*cut, number, share) for share, cut in cuts if cut is not None]
     return found
 
 
