@@ -231,7 +231,8 @@ class CountedResult(Result):
 
     def said_of_twins(self) -> str:
         """The counts of untrained twins, as a line."""
-        return self.beside_twins or "No untrained twin was counted beside these labels."
+        return self.beside_twins or "No untrained twin was counted (--twins, tslens.twins.compare)."
 
     def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.said_of_twins()}"
+        said = [self.headline(), self.said_of_twins(), self._table(40), self.said_of_stories()]
+        return "\n".join(filter(None, said))

@@ -114,7 +114,7 @@ def test_an_answer_prints_draws_comes_back_and_is_refused(
     answer: Any, model: Any, corpus: list[str], tmp_path: Path, refused: Any
 ) -> None:
     assert "other stories" in str(answer) and "word set, layer 0" in plots.svg(answer.figure())
-    assert "No untrained twin was counted beside these labels." in str(answer)
+    assert "No untrained twin was counted (" in str(answer)
     again = neurons.PatternsResult.load(answer.save(tmp_path))
     assert torch.equal(again.q.nan_to_num(), answer.q.nan_to_num()) and again.counts() == answer.counts()
     with refused("tokens=0 leaves nothing"):

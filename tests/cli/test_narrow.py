@@ -39,7 +39,7 @@ def test_wide_prints_every_column(in_tmp: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("COLUMNS", "80")
     assert cli.main(["analyze", "heads", *FEW, "--wide"]) == 0
     printed = capsys.readouterr().out
-    assert "induction_random" in printed.split("\n")[1] and "--wide" not in printed
+    assert "induction_random" in printed.split("\n")[2] and "--wide" not in printed
     assert printed.startswith(
         ("None of the 16 heads", "1 of 16 heads has", *(f"{n} of 16 heads have" for n in range(17)))
     )

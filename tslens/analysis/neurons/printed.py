@@ -42,7 +42,7 @@ def text(found: "ProfilesResult") -> str:
     )
     shown = as_text(rows.head(SHOWN), found.essential) if len(rows) else "None is of that kind."
     more = rare if found.too_rare else ""
-    lines = [headline(found), shown, cut, found.said_of_stories(), found.said_of_twins(), more]
+    lines = [headline(found), found.said_of_twins(), shown, cut, found.said_of_stories(), more]
     return "\n".join(filter(None, lines))
 
 
