@@ -123,8 +123,7 @@ class SuiteResult(Result):
         if by not in self.labels:
             raise InputError(f"{by!r} gave no labels. Labels are by: {', '.join(self.labels) or 'nobody'}.")
         shares = scores.means([[float(x == label) for x in row if x is not None] for row in self.labels[by][model]])
-        known = ~np.isnan(shares)
-        clusters = self.topic.numpy()[: self.by_hand][known]
+        clusters = self.topic.numpy()[: self.by_hand][known := ~np.isnan(shares)]
         if len(set(clusters)) < 2:
             return stats.Interval(math.nan, 0.0, 1.0, 0.95, "no labels")
         return stats.clustered_share(shares[known], clusters)
