@@ -196,6 +196,8 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("cost/cost", "model", "gpt2-xl", ("seconds", "low", "high"), batch=1)),
     ("evaluation", rf"in pairs stories2M has {NUMBER} right \({NUMBER} to {NUMBER}\)",
      row("evaluation/facts", "model", "stories2M", VALUE, score="prompts right", prompts="hand-written")),
+    ("evaluation", rf"the right ending gains {WITH_INTERVAL}",
+     row("evaluation/facts", "model", "stories2M", VALUE, score="mean margin (nats)", prompts="hand-written")),
     ("evaluation", rf"templated ones {WITH_INTERVAL}",
      row("evaluation/facts", "model", "stories2M", VALUE, score="prompts right", prompts="templated")),
     ("evaluation", rf"stories2M is right in {WITH_INTERVAL}, 256x8",
