@@ -128,6 +128,9 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("epoch/256x8x8-twins", "label", "part-of-speech neurons")),
     ("epoch", rf"{NUMBER} of them have one that predicts where they fire on other stories and words \({NUMBER} to "
      rf"{NUMBER};", row("epoch/256x8x8-twins", "label", "part-of-speech neurons that predict")),
+    ("epoch", rf"follow \({NUMBER} nats, {NUMBER} to {NUMBER}\), and 4 without",
+     row("epoch/256x8x8-ablation-on-labels", "label", "writes PROPN", ("contrast", "contrast_low", "contrast_high"),
+         head=3.0)),
     ("epoch", rf"{NUMBER} neurons prefer one word \({NUMBER} to {NUMBER};",
      row("epoch/256x8x8-twins", "label", "one-word neurons")),
     ("epoch", rf"Of its 24,576 neurons {NUMBER} prefer a part of speech \({NUMBER} to {NUMBER};",
