@@ -10,8 +10,9 @@ positional, 0.20 to 0.39. On 300 stories 6 and 12 heads are positional and 6 of 
 (on 100 stories 4, 1.6 to 7.9; 13, 8.0 to 19.2; 5, 2.1 to 10.5); no head of a twin does. The published rule calls none
 of the 56 positional. Their kernels are all relative: in stories2M 4 local ones of 3 to 7 tokens (2 to 8 on 100 stories;
 twins 0) and 2 slow decays over 23 and 29 tokens (none on 100 stories); in stories260K 12 local ones of 2 to 5 tokens (7
-to 18; twins 0) and 6 of the previous token (3 to 12; twins 0). At 64 tokens 1 head of stories2M has another role, and 1
-and 4 heads have a role at one of both contexts alone (no twin was asked).
+to 18; twins 0) and 6 of the previous token (3 to 12; twins 0). Roles go by the first 128 tokens of a story: by the
+first 256 8 and 17 heads are positional (`heads.roles(model, stories, positions=256)`). At 64 tokens 1 head of stories2M
+has another role, and 1 and 4 heads have a role at one of both contexts alone (no twin was asked).
 
 Swapped words (100 stories; twins have no role to contradict) contradict none of these 24 roles and confirm 13: of the
 nats of their attention the mean under random tokens leaves surely more than half in 0 of 6 and 1 of 18 (head 1.2 of

@@ -206,6 +206,11 @@ class RolesResult(CountedResult):
         clearest = f"{layer}.{head} ({self.roles[layer][head]}, {self.effect[layer, head]:.2f} of its attention's KL)"
         return f"{total} of {heads} heads {'has' if total == 1 else 'have'} a role: {each}. The clearest is {clearest}."
 
+    def said_of_stories(self) -> str:
+        """The stories that were read, and how much of each decides a role."""
+        tokens = self.offset_mass.shape[-1]
+        return f"{super().said_of_stories()}\nRoles go by the first {tokens} tokens of a story.".strip()
+
     def to_json(self) -> dict[str, Any]:
         """Every measure of every head."""
         return super().to_json() | {"rows": json.loads(self.to_frame().to_json(orient="records", double_precision=15))}
