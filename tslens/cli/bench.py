@@ -10,7 +10,7 @@ from tslens.tables import as_text
 
 
 def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json = False) -> None:
-    """Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.
+    """Measure speed, memory and quality against other libraries, on this machine. Takes over ten minutes.
 
     Both sides of a ratio take turns; the median over the turns is printed with its 95% interval and the target.
 

@@ -199,7 +199,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "bench",
         "tslens.cli.bench:bench",
-        "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",
+        "Measure speed, memory and quality against other libraries, on this machine. Takes over ten minutes.",
     ),
 )
 
