@@ -226,10 +226,9 @@ def test_every_pure_plant_is_named_and_random_components_are_not(vocabulary: Voc
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize(("style", "sets"), [("gpt2", 0.7), ("llama", 0.5)])
-def test_over_twenty_seeds(style: str, sets: float) -> None:
-    """On as many generated stories as an audit reads. Sets of words pass no audit and fail none: docs/findings.md says
-    how many are found, 80 and 60 of 100."""
+@pytest.mark.parametrize("style", ["gpt2", "llama"])
+def test_over_twenty_seeds(style: str) -> None:
+    """On as many generated stories as an audit reads."""
     texts = list(stories("made", limit=running.STORIES, seed=11))
     vocabulary = Vocabulary.of_words(texts, list(heads.Kinds(made=GENERATED).truth.values()))
     judged = over_seeds(vocabulary, style, texts, range(20))
@@ -238,7 +237,7 @@ def test_over_twenty_seeds(style: str, sets: float) -> None:
     for label in LABELS:
         of = counted[label].random if label == "one word" else counted[label].false + counted[label].named
         assert counted[label].false <= 0.05 * of, label
-    assert counted[SETS].named >= sets * counted[SETS].planted > 0
+    assert counted[SETS].named >= 0.8 * counted[SETS].planted > 0
     for label in {ANY_KIND, *MORE} - {SETS}:
         assert counted[label].named == counted[label].planted > 0, label
         assert counted[label].false <= 0.05 * counted[label].random, label

@@ -116,7 +116,8 @@ def n_grams_of(models: "Mapping[str, LanguageModel]", source: str | None) -> "di
 
 def _digests(record: Mapping[str, Any]) -> Collection[str]:
     """Of the stories that a model was trained on, by its record."""
-    return ((record.get("data") or {}).get("digests") or {}).values()
+    digests = (record.get("data") or {}).get("digests") or {}
+    return [digest for part, digest in digests.items() if part != "validation"]
 
 
 def _counted(model: "LanguageModel", source: str | None) -> tuple[str, Sequence[str], bool]:

@@ -21,7 +21,7 @@ Got = TypeVar("Got")
 
 KEY = "ANTHROPIC_API_KEY"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-BUSY = {409, 429, 503, 529}
+BUSY = {409, 429, 529}
 """Status codes that say that nothing was answered, and that another try helps."""
 TIMEOUT = 408
 
