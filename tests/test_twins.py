@@ -212,7 +212,7 @@ def test_kernels_are_counted_on_twins(model):
     assert "\nNo untrained twin was counted (--twins, " in str(kernels)
     more = twins.compare(model, stories("made", limit=24), [heads.Kernels(positions=32, groups=4)], n=1)
     beside = more.beside(kernels)
-    assert str(beside).endswith(f"On 24 stories: {more.said(kernels.counts())}.")
+    assert str(beside).splitlines()[1] == f"On 24 stories: {more.said(kernels.counts())}."
     assert dict(zip(more.labels, more.count.tolist(), strict=True)) == kernels.counts()
 
 
