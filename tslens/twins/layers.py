@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VERSION = "neurons by layer, 7"
 """Part of the key of kept counts: raise it when the rule of a label changes."""
-REDUCERS: tuple[Reducer[Any, Any], ...] = (HeldOut(), Profiles())
+REDUCERS: tuple[Reducer[Any, Any], ...] = (HeldOut(whole=False), Profiles())
 """One for each of `RULES`."""
 
 Rows = list[list[list[int]]]
