@@ -35,6 +35,16 @@ def row(table: str, by: str, name: str, columns: tuple[str, ...] = INTERVAL, **m
     return read
 
 
+def predicting_by_step(model: str, tag: str, *steps: int) -> Numbers:
+    """The neurons of all layers whose part of speech predicts after each of these steps."""
+
+    def read(figures: Path) -> list[float]:
+        frame = pd.read_csv(figures / f"epoch/{model}-neurons-by-layer-in-training.csv")
+        return [float(frame.loc[frame["tag"] == tag, f"@{step}"].sum()) for step in steps]
+
+    return read
+
+
 def at_unswapped_keys(figures: Path) -> list[float]:
     """The content-dependent heads of each model whose pattern at unswapped keys changes by more than half of its
     distance from uniform, and all; roles of position all change by less."""
@@ -133,6 +143,14 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
          head=3.0)),
     ("epoch", rf"{NUMBER} neurons prefer one word \({NUMBER} to {NUMBER};",
      row("epoch/256x8x8-twins", "label", "one-word neurons")),
+    ("epoch", rf"go: {NUMBER} predicts on other stories and words after 8 steps, {NUMBER} after 16, {NUMBER} after 32, "
+     rf"{NUMBER} after 64 \(at most 106 of the 1,024 neurons of a layer, 86 to 129\), {NUMBER} after 128, {NUMBER} "
+     rf"after 256 and {NUMBER} in the end; of nouns none, {NUMBER}, {NUMBER}, {NUMBER}, {NUMBER}, {NUMBER} and "
+     rf"{NUMBER}",
+     lambda figures: [*predicting_by_step("256x8x8", "any", 8, 16, 32, 64, 128, 256, 451)(figures),
+                      *predicting_by_step("256x8x8", "NOUN", 16, 32, 64, 128, 256, 451)(figures)]),
+    ("epoch", rf"first layer \({NUMBER}, {NUMBER} to {NUMBER}\)",
+     row("epoch/256x8x8-neurons-by-layer-in-training", "tag", "any", ("@451", "low", "high"), layer=0)),
     ("epoch", rf"Of its 24,576 neurons {NUMBER} prefer a part of speech \({NUMBER} to {NUMBER};",
      row("epoch/512x12-twins", "label", "part-of-speech neurons")),
     ("epoch", rf"{NUMBER} of them have one that predicts on other stories and words \({NUMBER} to {NUMBER};",
