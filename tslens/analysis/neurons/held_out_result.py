@@ -197,7 +197,7 @@ class HeldOutResult(CountedResult):
 
     def headline(self) -> str:
         """How many labels predict."""
-        return f"{self.said()}. The labels are from {self.n_labelled:,} stories."
+        return f"{self.said()}. The labels are from {self.n_labelled:,} stories, one half of those read."
 
     def figure(self) -> "Figure":
         """The labelled neurons: AUROC on other stories, and precision in the top decile beside the base rate."""

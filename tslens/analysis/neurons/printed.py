@@ -61,7 +61,9 @@ def headline(found: "ProfilesResult") -> str:
     said = f"{parts:,} {among} prefer a part of speech"
     if found.chosen is not None:
         said = f"{int(of.sum()):,} {among} are of the kind asked for; {parts:,} of them prefer a part of speech"
-    tested = f" On other stories {_predicting(found, kinds)} of these labels predict." if found.tests else ""
+    tested = ""
+    if found.tests:
+        tested = f" One half of the stories gives {_predicting(found, kinds)} of these too, which predict on the other."
     beside = f"held against {len(found.sample_tokens):,} random tokens"
     return f"{said}, and {words:,} one word, {beside}{by_label}.{tested}"
 
