@@ -76,6 +76,8 @@ figures: $(DEV)  ## every study again, many hours; STORIES=files of real stories
 		--model "stories260K=llama2c:$(STORIES260K)" --model "256x8=$(WHOLE)"
 	@set -e; for study in $(OF_TRAINING); do echo "$$study"; \
 		$(BIN)/python "analyses/$$study.py" --stories "$(STORIES)"; done
+	@echo one-epoch; $(BIN)/python analyses/evaluation.py --only figures/evaluation/one-epoch --stories "$(STORIES)" \
+		--model "stories260K=llama2c:$(STORIES260K)" $(EVALUATION) --model 512x12=512x12
 	@set -e; for study in $(OF_NO_STORIES); do echo "$$study"; $(BIN)/python "analyses/$$study.py"; done
 
 clean:  ## remove what make made; runs/ and figures/ stay

@@ -14,9 +14,10 @@ and 48; 79 and 42), and 79% and 73% of all that have one in an audit are random;
 commonest of the stories, and rarer ones need a larger sample than the 1,000 tokens of an audit. No simulated interval
 is rejected, but those of counts, of kinds of keys, of areas near 1, of the positional fraction on 10 stories (0.978 and
 0.959) and of p over words are tested on one side only: they may cover more than 95% (`tslens audit` says which do), and
-families of kernels have none. No way of reading 24 stories changes a label (9,264 and 2,700 roles, kinds of keys,
-written classes, and neurons' labels and patterns). Taken singly a kind of key has 10 or 20 plants: fewer misses than
-26% or 14% would not have been seen, and quotation marks are named wrongly once beside 10 right ones (9%, 2 to 38).
+families of kernels have none. No way of reading 24 stories changes an answer (9,264 and 2,700, most of which are that
+there is no label: roles, kinds of keys, written classes, and neurons' labels and patterns). Taken singly a kind of key
+has 10 or 20 plants: fewer misses than 26% or 14% would not have been seen, and quotation marks are named wrongly once
+beside 10 right ones (9%, 2 to 38).
 
 Which labels of tslens can be believed, and how small an error would have been seen?
 
@@ -89,8 +90,8 @@ def table(found: AuditResult) -> str:
                 intervals,
             ),
             f"{READ_AGAIN} stories read as {', '.join(found.ways)}: {int(found.changed.sum())} of {found.read:,} "
-            "labels change, each time: roles, kinds of keys and written classes of heads; labels, labels that predict "
-            f"and patterns of neurons (a share of {least:.2%} is detectable)."
+            "answers change, each a label or none: roles, kinds of keys and written classes of heads; labels, labels "
+            f"that predict and patterns of neurons (a share of {least:.2%} is detectable)."
             + (f" Copies of {found.model} cannot carry {', '.join(found.lost)}." if found.lost else ""),
             "\n".join(notes(found)),
             f"`{COMMAND}` makes this again.",

@@ -102,8 +102,13 @@ for score in SHOWN:
             "x_label": "training step",
         }
     )
+appear = []
 for name, answer in found.items():
-    times = dynamics.emergence(answer)
-    print(name, *(f"  {score}: {times.sentence(score)}" for score in SHOWN), sep="\n")
+    emerged = dynamics.emergence(answer)
+    appear.append(emerged.summary().assign(model=name))
+    print(name, *(f"  {score}: {emerged.sentence(score)}" for score in SHOWN), sep="\n")
+times = pd.concat(appear)
+asked.figures.mkdir(parents=True, exist_ok=True)
+times[times["score"].isin(SHOWN)].to_csv(asked.figures / "emergence.csv", index=False, float_format="%.6g")
 table = pd.concat([answer.to_frame().assign(model=name) for name, answer in found.items()])
 save(panels(*charts), asked.figures / "dynamics.svg", table[table["score"].isin(SHOWN)])

@@ -1,4 +1,10 @@
-"""After one epoch of 14,167 real stories, 451 steps, a 256x8 model of 64 heads (2.42 nats per token on 300 held-out
+"""A 256x8 and a 512x12 model that read 14,167 real stories once have neurons of parts of speech, heads that choose
+kinds of keys and heads that write names, as none of 19 untrained twins has. Few of their heads have a role by position
+(4 and 2), 40 of 737 and 34 of 1,471 neurons of a part of speech have one that predicts on other words, and 21 of 64 and
+25 of 48 heads have a name that nothing misses. Most neurons of a part of speech come within 64 of 451 steps and are
+gone at the end.
+
+After one epoch of 14,167 real stories, 451 steps, a 256x8 model of 64 heads (2.42 nats per token on 300 held-out
 stories, 2.36 to 2.48) exceeds all of its 19 untrained twins in these (100 stories): 737 of its 8,192 neurons prefer a
 part of speech (668 to 808; twins 0), 40 of them have one that predicts where they fire on other stories and words (27
 to 56; 13 names, 12 adjectives and 6 nouns lead by themselves; twins 0), 30 heads choose a kind of key (21 to 39; twins
@@ -24,30 +30,28 @@ the end; of nouns none, 36, 109, 84, 61, 7 and 6. No fresh twin has any. In the 
 (20, 12 to 31).
 
 Of the 48 heads of a 512x12 model (2.27 nats on the same 300 stories, 2.21 to 2.32) 2 have a role, in the first layer
-(0.6 to 6.7 on 50 stories; twins 0): 0.3 looks at the previous token, 0.2 is positional. They cost most, 0.30 and 0.14
-nats per token by the mean and 0.60 and 0.27 by resampling, and 0.3 most on the tokens that two tokens tell better than
-one (0.24, 0.13 to 0.34). 20 heads choose a kind of key (12 to 28; twins 0, turned heads 1 to 6) and 24 write a word
-class (16 to 32; twins 0, turned heads 0 to 1; 15 of them names). 3.0 looks to the opening quotation mark (0.73, 0.63 to
-0.82; threshold 0.016) and from verbs to their subjects (0.23, 0.15 to 0.34; 0.003), and costs 0.012 nats, most after
-such marks (0.04, 0.02 to 0.06); 2.1 writes names and costs 0.011, most where they follow (0.38, 0.30 to 0.46). In all 6
-heads matter however they are ablated (of 64 tokens of 32 stories 4, 1.1 to 9.6; twins 0), two of them, 0.0 and 0.1,
-without a name; 6 are missed only on the tokens that a label predicts, 5 of these where they write names; 25 have a name
-that nothing misses. Swapped words confirm both roles and 40 of 44 `content-dependent` heads, and contradict none. Of
-its 24,576 neurons 1,471 prefer a part of speech (1,343 to 1,601; twins 0), 34 of them have one that predicts on other
-stories and words (20 to 51; twins 0; 11 adjectives, 6 nouns and 4 verbs lead by themselves), and 344 prefer one word
-(268 to 422; twins 129 to 212). 765 of 1,000 positions are settled after block 7 (744 to 786; twins 167 to 406). It does
-the tasks of characters (0.98, 0.94 to 0.99 over templates), objects (0.97, 0.94 to 0.99) and pronouns (0.80, 0.71 to
-0.87), hardly that of colours (0.68, 0.51 to 0.81), and not that of owners (0.50, 0.43 to 0.56; twins have at most 0.52
-of each right). Of 3,168 scores of composition 2,615 are above random rotations (twins 0). As in 256x8 no query or key
-tells parts of speech better than the token alone, and the model copies no repeated random tokens. (50 stories,
-ablations of 128 tokens of each.) Both were trained on two cores in float32, 512x12 in batches of 16 rows over 451
-steps.
+(0.6 to 6.7 on 50 stories, where both are positional; twins 0); on 200 stories 0.3 is at the previous token (not asked
+of twins). They cost most, 0.30 and 0.14 nats per token by the mean and 0.60 and 0.27 by resampling, and 0.3 most on the
+tokens that two tokens tell better than one (0.24, 0.13 to 0.34). 20 heads choose a kind of key (12 to 28; twins 0,
+turned heads 1 to 6) and 24 write a word class (16 to 32; twins 0, turned heads 0 to 1; 15 of them names). 3.0 looks to
+the opening quotation mark (0.73, 0.63 to 0.82; threshold 0.016) and from verbs to their subjects (0.23, 0.15 to 0.34;
+0.003), and costs 0.012 nats, most after such marks (0.04, 0.02 to 0.06); 2.1 writes names and costs 0.011, most where
+they follow (0.38, 0.30 to 0.46). In all 6 heads matter however they are ablated (of 64 tokens of 32 stories 4, 1.1 to
+9.6; twins 0), two of them, 0.0 and 0.1, without a name; 6 are missed only on the tokens that a label predicts, 5 of
+these where they write names; 25 have a name that nothing misses. Swapped words confirm both roles and 40 of 44
+`content-dependent` heads, and contradict none. Of its 24,576 neurons 1,471 prefer a part of speech (1,343 to 1,601;
+twins 0), 34 of them have one that predicts on other stories and words (20 to 51; twins 0; 11 adjectives, 6 nouns and 4
+verbs lead by themselves), and 344 prefer one word (268 to 422; twins 129 to 212). 765 of 1,000 positions are settled
+after block 7 (744 to 786; twins 167 to 406). It does the tasks of characters (0.98, 0.94 to 0.99 over templates),
+objects (0.97, 0.94 to 0.99) and pronouns (0.80, 0.71 to 0.87), hardly that of colours (0.68, 0.51 to 0.81), and not
+that of owners (0.50, 0.43 to 0.56; twins have at most 0.52 of each right). Of 3,168 scores of composition 2,615 are
+above random rotations (twins 0). As in 256x8 no query or key tells parts of speech better than the token alone, and the
+model copies no repeated random tokens. (50 stories, ablations of 128 tokens of each.) Both were trained on two cores in
+float32, 512x12 in batches of 16 rows over 451 steps.
 
 What do the heads of larger models do after one whole epoch of real stories? Each shape is trained by its own recipe,
-which chooses batch and steps by the stories there are; then it is read on its validation stories. Of `--whole` shapes
-all questions of `tslens analyze all` are asked, of `--labels` shapes those about heads and labels of neurons. (Here
-256x8 was read with `--limit 300`, 512x12 with `--whole 512x12 --labels --limit 200 --checked 50`, its loss with `tslens
-loss --model 512x12 --limit 300`.)
+which chooses batch and steps by the stories there are; then `tslens analyze all` is asked on its validation stories
+(256x8 on 300, twins and interventions on 100 of them; 512x12 on 200 and 50).
 `python analyses/epoch.py --stories FILE,FILE` trains what is missing in `runs/` (about an hour on two cores), asks and
 draws this again; stopped, it resumes.
 """
@@ -56,30 +60,24 @@ import argparse
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from tslens import dynamics, load, model_stories
-from tslens.analysis import heads, neurons
-from tslens.corpus import Corpus
+from tslens.analysis import heads
+from tslens.evaluation.loss import loss
 from tslens.plots import save
-from tslens.result import Result
 from tslens.study import everything
-from tslens.twins import compare
-
-if TYPE_CHECKING:
-    from tslens.models import LanguageModel
 
 FIGURES = Path(__file__).resolve().parents[1] / "figures" / "epoch"
+READ = {"256x8x8": (300, 100), "512x12": (200, 50)}
+"""The validation stories on which each shape is scanned, and those of twins and interventions among them."""
+OF_LOSS = 300
 SHOWN: tuple[str, ...] = ("summary", "roles", "kernels", "agreement", "twins", "twins of neurons", "kinds", "writes")
 SHOWN += ("ablation on stories", "tested labels", "neurons by layer in training")
 
 parser = argparse.ArgumentParser(description="Train models for one epoch, ask, draw figures/epoch.")
 parser.add_argument("--stories", required=True, help="what they are trained on")
-parser.add_argument("--whole", nargs="*", default=["256x8x8"], help="shapes of which everything is asked")
-parser.add_argument("--labels", nargs="*", default=["512x12"], help="shapes of which heads and labels are asked")
-parser.add_argument("--limit", type=int, default=1000, help="validation stories that are scanned")
-parser.add_argument("--checked", type=int, default=100, help="of these, stories of twins and interventions")
-parser.add_argument("--swapped", type=int, default=20, help="of these, stories swapped where not everything is asked")
 asked = parser.parse_args()
 HELD_OUT = ",".join(f"{name}@validation" for name in asked.stories.split(","))
 
@@ -92,34 +90,13 @@ def train(shape: str) -> None:
         subprocess.run([sys.executable, "-m", "tslens", "train", *how], check=True)
 
 
-def of_labels(model: "LanguageModel", corpus: Corpus) -> dict[str, Result]:
-    """Roles, kernels and labels of neurons beside twins, swapped words, ablations of heads."""
-    roles = heads.roles(model, corpus)
-    beside = compare(model, corpus, [heads.Roles(), heads.Kernels()], limit=asked.checked)
-    labels = compare(model, corpus, [neurons.Profiles(), neurons.HeldOut()], limit=asked.checked)
-    swaps = heads.swaps(model, corpus, limit=asked.swapped)
-    agreement = heads.agreement(roles, swaps)
-    ablation = heads.ablation(model, corpus, roles=agreement.withhold(roles))
-    return {
-        "roles": roles,
-        "kernels": beside.beside(heads.kernels(roles, swaps)),
-        "twins": beside,
-        "twins of neurons": labels,
-        "tested labels": labels.beside(neurons.held_out(model, corpus)),
-        "agreement": agreement,
-        "ablation on stories": ablation,
-    }
-
-
-for shape in (*asked.whole, *asked.labels):
+losses = []
+for shape, (limit, checked) in READ.items():
     train(shape)
     model = load(shape)
-    corpus = model_stories(model, HELD_OUT, limit=asked.limit)  # more than a run keeps
-    if shape in asked.whole:
-        found = {answer.name: answer.result for answer in everything(model, corpus, checked=asked.checked)}
-        found["neurons by layer in training"] = dynamics.layers(shape, corpus, limit=asked.checked)
-    else:
-        found = of_labels(model, corpus)
+    corpus = model_stories(model, HELD_OUT, limit=limit)  # more than a run keeps
+    found = {answer.name: answer.result for answer in everything(model, corpus, checked=checked)}
+    found["neurons by layer in training"] = dynamics.layers(shape, corpus, limit=checked)
     for name in SHOWN:
         if name in found:
             print(shape, name, found[name], sep="\n")
@@ -127,3 +104,7 @@ for shape in (*asked.whole, *asked.labels):
     without = found["ablation on stories"]
     assert isinstance(without, heads.AblationResult)
     without.contrasts().to_csv(FIGURES / f"{shape}-ablation-on-labels.csv", index=False, float_format="%.6g")
+    ending = loss(model, model_stories(model, HELD_OUT, limit=OF_LOSS))
+    low, high = ending.interval()
+    losses.append({"model": shape, "stories": OF_LOSS, "loss": ending.nats_per_token, "low": low, "high": high})
+pd.DataFrame(losses).to_csv(FIGURES / "loss.csv", index=False, float_format="%.6g")

@@ -61,9 +61,13 @@ def test_make_figures_runs_every_study(checkout):
     lines = found.stdout.replace("\\\n", " ").splitlines()
     named = set(re.findall(r"\w+", " ".join(line for line in lines if "analyses/" in line)))
     assert {path.stem for path in (checkout / "analyses").glob("[!_]*.py")} <= named
-    (line,) = (line for line in lines if "analyses/evaluation.py" in line)
+    asked = [" ".join(shlex.split(line)) for line in lines if "analyses/evaluation.py" in line]
     options = ("--stories a.txt,b.txt", "--model stories260K=llama2c:c.bin", "--model 256x8=256x8x8", "--pairs d.jsonl")
-    assert all(option in " ".join(shlex.split(line)) for option in options)
+    assert all(option in line for line in asked for option in options)
+    assert ["--only figures/evaluation/one-epoch" in line and "--model 512x12=512x12" in line for line in asked] == [
+        False,
+        True,
+    ]
 
 
 def test_readme_is_short(checkout):

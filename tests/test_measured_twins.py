@@ -90,6 +90,7 @@ def test_the_sentence_and_what_leads_by_hand(model, added):
     said = "No component of 19 untrained twins adds more than 0.20; the largest of m, b, is -3.00 "
     said += "(-3.50 to -2.50), and 1 of 2 surely lie beyond their own in every twin."
     assert made.said() == said and str(made).startswith(said) and made.summary()["part"].tolist() == ["b", "a"]
+    assert made.summary()["twins_least"].tolist() == pytest.approx([0.1, 0.1])
     less = replace(made, value=torch.tensor([0.1, -0.2]), low=torch.tensor([0.0, -0.3]), high=torch.tensor([0.2, 0.1]))
     assert "adds more than 0.20; the largest of m, b, is -0.20 (-0.30 to 0.10), and 1 of 2" in less.said()
 

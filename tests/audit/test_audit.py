@@ -253,7 +253,7 @@ def test_the_verdict_by_hand(perfect: AuditResult) -> None:
         ("false_low", torch.tensor([0.06, 0.0]), "0% of the labels 'previous token' are false discoveries (0)"),
         ("test_p", torch.tensor([9e-4, 0.5]), "loss: coverage 0.950"),
         ("test_p", torch.tensor([0.5, 9e-4]), "p is not uniform (distance 0.010)"),
-        ("changed", torch.tensor([2]), "three shards changes 2 labels"),
+        ("changed", torch.tensor([2]), "three shards changes 2 answers"),
     ]:
         failed = dataclasses.replace(perfect, **{field: value})
         assert failed.verdict == f"The audit fails: {phrase}."
@@ -265,9 +265,8 @@ def test_the_tables_say_of_which_sort_each_interval_is(perfect: AuditResult) -> 
         perfect, test_kinds=["covers 95% or more", "uniform p"], test_value=torch.tensor([0.999, 0.01]), runs=2000
     )
     assert counts.passes and "0 simulated intervals cover 95% and 1 cover 95% or more" in counts.verdict
-    said = (
-        "1 of 1 intervals (counts, kinds of keys, areas near 1, p over words) fail only where they cover less than 95%"
-    )
+    said = "1 of 1 intervals (counts, kinds of keys, areas and shares near 1, fractions of few stories, p over words) "
+    said += "fail only where they cover less than 95%"
     assert said in str(counts) and "Surely more than 95% cover: loss (0.999)." in str(counts)
     assert "0 of 1 intervals" in str(perfect) and "Surely more than 95% cover: none." in str(perfect)
     assert counts.simulations()[["sort", "passes"]].values.tolist() == [
@@ -360,7 +359,7 @@ def test_every_table_says_what_it_can_detect_and_how_to_make_it_again(perfect: A
     text = str(perfect)
     assert list(perfect.summary()["false_high"]) == pytest.approx([0.3, 0.02]) and "false_low" in text
     assert "least_missed" in text and "least_false" in text and "detectable" in text
-    assert "three shards: 0 labels changed of 299 in each (a share of 1.00% is detectable)" in text
+    assert "three shards: 0 answers changed of 299 in each, a label or none (a share of 1.00% is detectable)" in text
     assert text.startswith(perfect.verdict) and text.endswith("Made by: tslens audit --model m")
     n = torch.tensor([9, 59, 0])
     assert running._detectable(n).tolist() == pytest.approx([1 - 0.05 ** (1 / 9), 1 - 0.05 ** (1 / 59), 0.95])

@@ -1,8 +1,8 @@
 """Does a simulated interval cover the truth, and is a simulated p-value uniform?
 
 Intervals are of two sorts. Those of one sort cover 95%, and fail if they cover less or more. Those of the other are
-conservative (counts, kinds of keys, areas near 1, and how rarely p over words is small): they may cover more, and fail
-only if they cover less.
+conservative (counts, kinds of keys, areas and shares near 1, the positional fraction of few stories, and how rarely p
+over words is small): they may cover more, and fail only if they cover less.
 """
 
 import math
@@ -17,7 +17,7 @@ from tslens.stats import Interval
 LEVEL = 0.95
 EXACT, AT_LEAST, UNIFORM = "covers 95%", "covers 95% or more", "uniform p"
 """The two sorts of intervals, and p-values."""
-CONSERVATIVE = "counts, kinds of keys, areas near 1, p over words"
+CONSERVATIVE = "counts, kinds of keys, areas and shares near 1, fractions of few stories, p over words"
 REJECTED = 0.001
 POWER = 0.8
 """With which the least detectable effect is detected."""

@@ -108,9 +108,9 @@ class AuditResult(Result):
     ways: list[str]
     """Other ways to read the same stories, the first `READ_AGAIN` of them."""
     changed: Int[Tensor, " way"]
-    """Labels that changed."""
+    """Answers that changed: a label, or none."""
     read: int
-    """Labels that were compared, for each way."""
+    """Answers that were compared, for each way."""
     command: str
     """The command that makes this again."""
 
@@ -150,7 +150,7 @@ class AuditResult(Result):
         if false > MOST_FALSE * given:
             found.append(f"{false} of {given} roles and parts of speech are given to random components")
         return found + [
-            f"{way} changes {n} labels" for way, n in zip(self.ways, self.changed.tolist(), strict=True) if n
+            f"{way} changes {n} answers" for way, n in zip(self.ways, self.changed.tolist(), strict=True) if n
         ]
 
     @property
@@ -220,12 +220,12 @@ class AuditResult(Result):
 
     def __str__(self) -> str:
         least = 1 - 0.05 ** (1 / max(self.read, 1))
-        ways = f"{', '.join(self.ways)}: {int(self.changed.sum())} labels changed of {self.read:,} in each"
+        of = f"{int(self.changed.sum())} answers changed of {self.read:,} in each, a label or none"
         lines = [
             self.verdict,
             super().__str__(),
             as_text(self.simulations()),
-            f"{ways} (a share of {least:.2%} is detectable).",
+            f"{', '.join(self.ways)}: {of} (a share of {least:.2%} is detectable).",
             f"Not planted in copies of {self.model}: {', '.join(self.lost)}." if self.lost else "",
             *notes(self),
             f"Made by: {self.command}",

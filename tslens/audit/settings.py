@@ -60,8 +60,8 @@ def bits(flags: Bool[Tensor, "flag *axes"]) -> Int[Tensor, "*axes"]:
 
 
 def changed(model: "LanguageModel", texts: Sequence[str], controlled: Controlled) -> tuple[int, dict[str, int]]:
-    """The number of labels of heads and neurons, and for each of `WAYS` how many differ from an ordinary pass. Kinds of
-    keys are read with the generated stories of their reducer, in the same order as the others."""
+    """The number of answers about heads and neurons, each a label or none, and for each of `WAYS` how many differ from
+    an ordinary pass. Kinds of keys are read with the generated stories of their reducer, in the same order."""
     texts = [*texts, *controlled.kinds.texts]
     mixed = random.Random(0).sample(texts, len(texts))
     read = ((texts, 4096, 1), (texts, 1, 1), (texts, 1 << 30, 1), (mixed, 4096, 1), (texts, 4096, 3))

@@ -76,7 +76,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "analyze all",
         "tslens.cli.study:everything",
-        "Ask all questions about heads, neurons and layers, each with its checks; print what each found.",
+        "Ask most questions about heads, neurons and layers, each with its checks; print what each found.",
     ),
     Command(
         "audit",

@@ -1,4 +1,4 @@
-"""The command that asks all questions about a model."""
+"""The command that asks most questions about a model."""
 
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ def everything(
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
-    """Ask all questions about heads, neurons and layers, each with its checks; print what each found.
+    """Ask most questions about heads, neurons and layers, each with its checks; print what each found.
 
     Every part is kept when it ends, in the run's folder or else in the cache: a study that was stopped continues there.
     Commands of their own ask about circuits (`analyze circuit`), training (`analyze dynamics`), roles at two contexts

@@ -1,4 +1,4 @@
-"""All questions about a model at once: each part is kept as it ends, so that a study that was stopped continues."""
+"""The questions of `tslens analyze all`: each part is kept as it ends, so that a study that was stopped continues."""
 
 from tslens.study.everything import Answer, everything
 from tslens.study.result import EverythingResult

@@ -1,4 +1,4 @@
-"""Ask all questions about a model, part by part, and continue a study that was stopped."""
+"""Ask the questions of `tslens analyze all`, part by part, and continue a study that was stopped."""
 
 import dataclasses
 import time
@@ -60,7 +60,10 @@ def everything(
     twins: int = TWINS,
     scanned: Scan | None = None,
 ) -> list[Answer]:
-    """The answers to all questions about a model, the summary (`EverythingResult`) first.
+    """The answers to the questions of `tslens analyze all` about a model, the summary (`EverythingResult`) first.
+
+    They are about heads, labels of neurons, layers and tasks. Not asked are what neurons select (`neurons.selectivity`,
+    `neurons.patterns`), what they do (`neurons.mean_ablation`, `neurons.fade`), circuits, patching and paths.
 
     The scan reads all `stories`; labels are checked by `twins` untrained twins, by swaps and by ablations on `checked`
     of them. A question that has no answer for this model or these stories says why in the summary. Every part is kept

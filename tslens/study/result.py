@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EverythingResult(Result):
-    """The findings of all questions about a model; each answer has a Result of its own, with the evidence.
+    """The findings of the questions of `tslens analyze all`; each answer has a Result of its own, with the evidence.
 
     Every interval is over the stories that its question read. The whole corpus is read by the scan; twins, swaps and
     ablations cost many passes and read fewer stories, so that their intervals are wider.

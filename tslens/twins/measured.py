@@ -94,6 +94,7 @@ class MeasuredResult(Result):
     def summary(self) -> "pd.DataFrame":
         """One row per part, the model's largest first."""
         frame = self.to_frame()
+        frame.insert(frame.columns.get_loc("twins_most"), "twins_least", self.of_twins.abs().amin(0).numpy())
         return frame.loc[frame["value"].abs().sort_values(ascending=False, kind="stable").index].reset_index(drop=True)
 
     def headline(self) -> str:

@@ -12,8 +12,9 @@ The pass keeps the activations of tokens with the smallest keys (see `sample`): 
 - *The share that the token explains* is the variance between the means of tokens over the whole variance, less what
   shuffled tokens explain (epsilon squared; Kelley 1935, doi:10.1073/pnas.21.9.554): k kinds among n shuffled tokens
   explain (k - 1) / (n - 1) in the mean, exactly.
-- *The tail* is what lies above the neuron's 99.9% quantile. The share of a class in it does not move with the size of
-  the corpus, as that among the 20 largest activations does.
+- *The tail* is what lies above the neuron's 99.9% quantile among the tokens that are kept: of 20,000 the 20 largest.
+  They are drawn from the whole corpus, so the share of a class in the tail does not move with its size, as that among
+  the 20 largest activations of all would.
 """
 
 import dataclasses
