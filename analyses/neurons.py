@@ -19,8 +19,9 @@ surely higher on the tokens of the label than on others for 5 of 162 neurons of 
 and for none of as many unlabelled ones of the same layers; ablated as twins are, for none and for 2 (0 to 9), as
 untrained (no twin has a neuron of a part of speech; of a word 1 to 18, p = 0.95). The token alone explains 87% of a
 neuron's variance in the first layer of stories2M (87 to 88; medians, beyond what shuffled tokens do; 100 stories), more
-than in any twin (at most 80%), and 38, 33 and 30% in the later layers, less than in any (twins at least 46, 44 and 43%):
-context decides more there. In stories260K it is 77% and then 42 to 27%, no more than in twins and no less.
+than in any twin (at most 80%), and 38, 33 and 30% in the later layers, less than in any (twins at least 46, 44 and
+43%): context decides more there. In stories260K it is 77% and then 42 to 27%: in the second layer less than in any twin
+(42, 40 to 43; twins at least 49), elsewhere as in twins.
 
 By the activations on 20,000 tokens, drawn from all that were read, 20 of 21 classes select more neurons of stories2M
 than of any of 19 untrained twins: the first quarter of a story 83 (67 to 103; twins 0 to 8), its last quarter 55 (42 to

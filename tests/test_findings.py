@@ -134,6 +134,9 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("kinds/counts", "heads with a", "written class", model="stories260K")),
     ("kinds", rf"by {NUMBER} \({NUMBER} to {NUMBER}; controls",
      row("kinds/stories2M-writes", "kind", "PROPN", ("score", "low", "high"))),
+    ("neurons", rf"second layer less than in any twin \({NUMBER}, {NUMBER} to {NUMBER}; twins at least {NUMBER}\)",
+     lambda figures: [100 * share for share in row("neurons/stories260K-token-twins", "part", "layer 1",
+                                                   ("value", "low", "high", "twins_least"))(figures)]),
     ("epoch", rf"{NUMBER} of its 8,192 neurons prefer a part of speech \({NUMBER} to {NUMBER};",
      row("epoch/256x8x8-twins", "label", "part-of-speech neurons")),
     ("epoch", rf"{NUMBER} of them have one that predicts where they fire on other stories and words \({NUMBER} to "
