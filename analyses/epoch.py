@@ -30,24 +30,24 @@ the end; of nouns none, 36, 109, 84, 61, 7 and 6. No fresh twin has any. In the 
 (20, 12 to 31).
 
 Of the 48 heads of a 512x12 model (2.27 nats on the same 300 stories, 2.21 to 2.32) 2 have a role, in the first layer
-(0.6 to 6.7 on 50 stories, where both are positional; twins 0); on 200 stories 0.3 is at the previous token (not asked
-of twins). They cost most, 0.30 and 0.14 nats per token by the mean and 0.60 and 0.27 by resampling, and 0.3 most on the
-tokens that two tokens tell better than one (0.24, 0.13 to 0.34). 20 heads choose a kind of key (12 to 28; twins 0,
-turned heads 1 to 6) and 24 write a word class (16 to 32; twins 0, turned heads 0 to 1; 15 of them names). 3.0 looks to
-the opening quotation mark (0.73, 0.63 to 0.82; threshold 0.016) and from verbs to their subjects (0.23, 0.15 to 0.34;
-0.003), and costs 0.012 nats, most after such marks (0.04, 0.02 to 0.06); 2.1 writes names and costs 0.011, most where
-they follow (0.38, 0.30 to 0.46). In all 6 heads matter however they are ablated (of 64 tokens of 32 stories 4, 1.1 to
-9.6; twins 0), two of them, 0.0 and 0.1, without a name; 6 are missed only on the tokens that a label predicts, 5 of
-these where they write names; 25 have a name that nothing misses. Swapped words confirm both roles and 40 of 44
-`content-dependent` heads, and contradict none. Of its 24,576 neurons 1,471 prefer a part of speech (1,343 to 1,601;
-twins 0), 34 of them have one that predicts on other stories and words (20 to 51; twins 0; 11 adjectives, 6 nouns and 4
-verbs lead by themselves), and 344 prefer one word (268 to 422; twins 129 to 212). 765 of 1,000 positions are settled
-after block 7 (744 to 786; twins 167 to 406). It does the tasks of characters (0.98, 0.94 to 0.99 over templates),
-objects (0.97, 0.94 to 0.99) and pronouns (0.80, 0.71 to 0.87), hardly that of colours (0.68, 0.51 to 0.81), and not
-that of owners (0.50, 0.43 to 0.56; twins have at most 0.52 of each right). Of 3,168 scores of composition 2,615 are
-above random rotations (twins 0). As in 256x8 no query or key tells parts of speech better than the token alone, and the
-model copies no repeated random tokens. (50 stories, ablations of 128 tokens of each.) Both were trained on two cores in
-float32, 512x12 in batches of 16 rows over 451 steps.
+(0.6 to 6.7 on 50 stories, where both are positional; twins 0; so few stories have too narrow intervals); on 200 stories
+0.3 is at the previous token (not asked of twins). They cost most, 0.30 and 0.14 nats per token by the mean and 0.60 and
+0.27 by resampling, and 0.3 most on the tokens that two tokens tell better than one (0.24, 0.13 to 0.34). 20 heads
+choose a kind of key (12 to 28; twins 0, turned heads 1 to 6) and 24 write a word class (16 to 32; twins 0, turned heads
+0 to 1; 15 of them names). 3.0 looks to the opening quotation mark (0.73, 0.63 to 0.82; threshold 0.016) and from verbs
+to their subjects (0.23, 0.15 to 0.34; 0.003), and costs 0.012 nats, most after such marks (0.04, 0.02 to 0.06); 2.1
+writes names and costs 0.011, most where they follow (0.38, 0.30 to 0.46). In all 6 heads matter however they are
+ablated (of 64 tokens of 32 stories 4, 1.1 to 9.6; twins 0), two of them, 0.0 and 0.1, without a name; 6 are missed only
+on the tokens that a label predicts, 5 of these where they write names; 25 have a name that nothing misses. Swapped
+words confirm both roles and 40 of 44 `content-dependent` heads, and contradict none. Of its 24,576 neurons 1,471 prefer
+a part of speech (1,343 to 1,601; twins 0), 34 of them have one that predicts on other stories and words (20 to 51;
+twins 0; 11 adjectives, 6 nouns and 4 verbs lead by themselves), and 344 prefer one word (268 to 422; twins 129 to 212).
+765 of 1,000 positions are settled after block 7 (744 to 786; twins 167 to 406). It does the tasks of characters (0.98,
+0.94 to 0.99 over templates), objects (0.97, 0.94 to 0.99) and pronouns (0.80, 0.71 to 0.87), hardly that of colours
+(0.68, 0.51 to 0.81), and not that of owners (0.50, 0.43 to 0.56; twins have at most 0.52 of each right). Of 3,168
+scores of composition 2,615 are above random rotations (twins 0). As in 256x8 no query or key tells parts of speech
+better than the token alone, and the model copies no repeated random tokens. (50 stories, ablations of 128 tokens of
+each.) Both were trained on two cores in float32, 512x12 in batches of 16 rows over 451 steps.
 
 What do the heads of larger models do after one whole epoch of real stories? Each shape is trained by its own recipe,
 which chooses batch and steps by the stories there are; then `tslens analyze all` is asked on its validation stories

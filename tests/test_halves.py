@@ -1,14 +1,16 @@
 """Answers on halves of the stories: complements, order, and the interval that they give."""
 
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import combinations
 
+import numpy as np
 import pytest
 import torch
 from scipy.stats import binomtest, t
 
 from tslens import models
-from tslens.halves import GROUPS, PAIRS, around, halves, joined, on_halves, reach
+from tslens.halves import ENOUGH, GROUPS, PAIRS, around, halves, joined, on_halves, reach, warn_of_few
 from tslens.result import Result
 from tslens.stats import wilson
 from tslens.stories import stories
@@ -139,3 +141,21 @@ def test_the_ends_of_a_count_add_both_distances_as_squares():
 
 def nothing_of(of):
     return torch.tensor([0]), torch.zeros(14, 1, dtype=torch.int64), torch.tensor([of])
+
+
+def test_intervals_of_counts_on_few_stories_are_too_narrow_and_a_line_says_so(monkeypatch, capsys):
+    """As the audit simulates them, each story read once."""
+    simulated = import_module("tslens.audit.simulated")
+    monkeypatch.setattr(simulated, "FEW", -1)
+    cover = {
+        stories: simulated._count("many", simulated.EFFECTS["many"], 300, np.random.default_rng(0), stories).value
+        for stories in (32, 48, ENOUGH)
+    }
+    assert cover[32] == pytest.approx(0.73, abs=0.06) and cover[48] == pytest.approx(0.82, abs=0.06)
+    assert cover[ENOUGH] > 0.92
+    warn_of_few(ENOUGH)
+    warn_of_few(50)
+    assert capsys.readouterr().err == (
+        "Intervals of counts on 50 stories are too narrow: simulated ones cover 73% on 32 stories and 82% on 48. Give "
+        "96 stories or more.\n"
+    )

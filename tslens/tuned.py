@@ -110,6 +110,8 @@ def fit_stories(model: "LanguageModel", source: str | None, limit: int, stories:
     Raises:
         InputError: no story is left, or they cannot be read.
     """
+    if limit < 1:
+        raise InputError(f"{limit} stories are none to fit a tuned lens on; give 1 or more.")
     held_out = {content_hash(text) for text in stories}
     more = limit + len(held_out)
     if source is not None:
@@ -117,8 +119,9 @@ def fit_stories(model: "LanguageModel", source: str | None, limit: int, stories:
     else:
         try:
             found = model_stories(model, "train", limit=more)
-        except InputError as error:
-            note(f"The tuned lens is fitted on stories that the model writes itself: {error}")
+        except InputError:
+            own = "stories that the model writes itself: those that it was trained on cannot be read here"
+            note(f"The tuned lens is fitted on {own} (`--fit-stories` names others).")
             found = model_stories(model, SELF, limit=more)
     texts = tuple(text for text in found if content_hash(text) not in held_out)[:limit]
     if not texts:

@@ -76,8 +76,9 @@ def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(
         cli.main(["analyze", "heads", "--model", "tiny", "--stories", "stories.txt", "--ablate", "--out", str(out)])
         == 0
     )
-    printed = capsys.readouterr().out
+    printed, err = capsys.readouterr()
     assert "positional_fraction" in printed and f"written to {out}" in printed
+    assert "a head without a name may have one (--kinds)" in err
     assert sorted(p.name for p in out.iterdir()) == [
         "RolesResult",
         "ablation-on-repeated-tokens.csv",
@@ -92,7 +93,8 @@ def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(
     assert (out / "roles.svg").read_text().startswith("<svg")
     assert len(pd.read_csv(out / "roles.csv")) == 4
     assert RolesResult.load(out).stories == len(STORIES)
-    assert AblationResult.load(out / "on-stories").on == "stories"
+    found = AblationResult.load(out / "on-stories")
+    assert found.on == "stories" and AblationResult.load(out / "on-repeated-tokens").roles == found.roles
 
 
 @pytest.mark.thorough

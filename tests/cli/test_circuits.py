@@ -43,7 +43,9 @@ def test_a_circuit_of_the_bundled_model_with_its_patching_and_controls(
     few = partial(circuits.circuit, random=20, others=1, donated=1, resamples=2)
     monkeypatch.setattr(circuits, "circuit", few)
     assert cli.main(["analyze", "circuit", "object", "--model", "stories2M", "--pairs", "16", "--json"]) == 0
-    accuracy, patching, circuit = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    assert "No untrained twin is asked: an interval of their counts takes 20 pairs, and there are 16." in printed.err
+    accuracy, patching, circuit = json.loads(printed.out)
     assert accuracy["does"] and patching["result"] == "PatchingResult" and len(patching["agreement"]) == 4
     assert circuit["verdict"].startswith("stories2M, object: accuracy") and "MLP 0" in circuit["verdict"]
     controls = " ".join(row["control"] for row in circuit["evidence"])

@@ -167,6 +167,14 @@ def test_a_name_that_is_empty_and_more_tops_than_memory_holds(in_tmp, model_fold
         assert said in refused(
             capsys, "analyze", "neurons", "--model", model_folder, "--stories", "no.txt", "--top", top
         )
+    neurons = ["analyze", "neurons", "--model", model_folder, "--sample", "19"]
+    assert "--sample 19 can show no label" in (said := refused(capsys, *neurons)) and "Give 20 or more." in said
+
+
+def test_how_the_tuned_lens_is_fitted_is_asked_of_the_tuned_lens(in_tmp, model_folder, capsys):
+    lens = ["analyze", "lens", "--model", model_folder, "--stories", "made"]
+    assert "add --tuned" in refused(capsys, *lens, "--steps", "5")
+    assert "0 stories are none to fit a tuned lens on" in refused(capsys, *lens, "--tuned", "--fit-limit", "0")
 
 
 def test_bytes_that_are_no_text_are_said_in_one_line(in_tmp, model_folder, capsys):

@@ -1,5 +1,6 @@
 """The commands that say what heads do, and which labels untrained twins earn too."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +8,7 @@ from cyclopts import Parameter
 
 from tslens.cli.delivery import Delivery, beside_twins, delivery
 from tslens.cli.options import Engine, Json, Limit, Model, Precision, Stories, corpus_of, scanned
+from tslens.progress import note
 
 if TYPE_CHECKING:
     from tslens.analysis.heads import RolesResult
@@ -107,8 +109,11 @@ def _further(
         at_short = method.roles(loaded, corpus, context=short, precision=precision)
         deliver(method.contexts({f"{short} tokens": at_short, "the whole context": measured}), corpus=corpus)
     if ablate:
-        deliver(method.ablation(loaded, rows=16), "on-repeated-tokens")
-        found = method.ablation(loaded, corpus, roles=roles, keys=chosen, writes=written)
+        if not kinds:
+            note("Kinds of keys and written classes are not asked: a head without a name may have one (--kinds).")
+        ablation = partial(method.ablation, loaded, roles=roles, keys=chosen, writes=written)
+        deliver(ablation(rows=16), "on-repeated-tokens")
+        found = ablation(corpus)
         if n:
             deliver(counted := ablated(loaded, corpus, n=n), "of-ablation", printed=False)
             found = counted.beside(found)

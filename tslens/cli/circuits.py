@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.options import Json, Limit, Model, Stories, corpus_of
 from tslens.errors import InputError
+from tslens.progress import note
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -66,10 +67,12 @@ def _on_task(deliver: Delivery, loaded: "LanguageModel", asked: "Task", pairs: i
 
     able = method.accuracy(loaded, asked, n=pairs, seed=seed)
     where = method.patching(loaded, asked, n=pairs, seed=seed) if able.does else None
-    if n and able.of_halves:  # twenty pairs or more
+    if n and able.of_halves:
         twins = on_task(loaded, asked, able, where, n=n, pairs=pairs, seed=seed)
         deliver(twins, "of-task", printed=False)
         able, where = twins.beside(able), where and beside_task(twins, where)
+    elif n:
+        note(f"No untrained twin is asked: an interval of their counts takes 20 pairs, and there are {able.pairs}.")
     deliver(able)
     if where is not None:
         deliver(where)

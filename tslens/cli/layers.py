@@ -72,11 +72,14 @@ def lens(
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
+    from tslens.errors import InputError
     from tslens.forward import check_precision
     from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
 
     check_precision(precision)
+    if not tuned and fit != Fit():
+        raise InputError("How the tuned lens is fitted was given without the tuned lens; add --tuned.")
     with delivery(out, json_) as deliver:
         loaded, corpus = load(model), None
         if stories is not None or prompt is None:

@@ -122,8 +122,13 @@ def neurons(
 def _drawn(top: int | None, sample: int) -> "Mapping[str, Any]":
     """The options of reducers that say what is kept of each neuron; a wrong number is refused before the work."""
     from tslens.analysis.neurons import Profiles
+    from tslens.analysis.neurons.labels import ENOUGH
+    from tslens.errors import InputError
 
     Profiles(top, sample)
+    if sample is not None and sample < 2 * ENOUGH:
+        least = f"a label is held against {ENOUGH} tokens that have it and {ENOUGH} others"
+        raise InputError(f"--sample {sample} can show no label: {least}. Give {2 * ENOUGH} or more.")
     return {"k": top, "sample": sample}
 
 

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.corpus import Corpus
-from tslens.dynamics.measure import STORIES, snapshots
+from tslens.dynamics.measure import STORIES, read_texts, snapshots
 from tslens.dynamics.points import folder_of
 from tslens.dynamics.result import DynamicsResult
 from tslens.dynamics.snapshot import SnapshotResult, units_of, within
 from tslens.dynamics.untrained import beside_twins
 from tslens.errors import InputError
-from tslens.halves import joined
+from tslens.halves import joined, warn_of_few
 from tslens.progress import note
 from tslens.result import read_on
 from tslens.twins.counting import TWINS
@@ -42,6 +42,7 @@ def dynamics(
     """
     names = names_of(runs)
     read = stories if isinstance(stories, Corpus) else list(islice(stories, limit))
+    warn_of_few(len(read_texts(read, limit)))
     found = [snapshots(run, read, limit=limit, checkpoints=checkpoints) for run in runs]
     if n:
         found[0] = beside_twins(runs[0], found[0], read, n=n, limit=limit)

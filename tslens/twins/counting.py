@@ -9,7 +9,7 @@ import torch
 from tslens import models, stats
 from tslens.analysis import heads, lens, neurons
 from tslens.errors import InputError
-from tslens.halves import FEWEST, PAIRS, around, on_halves
+from tslens.halves import FEWEST, PAIRS, around, on_halves, warn_of_few
 from tslens.memory import give_back
 from tslens.models.twins import twins
 from tslens.progress import off, stage
@@ -103,6 +103,7 @@ def enough_texts(stories: Iterable[str], n: int, limit: int) -> list[str]:
     texts = read_texts(stories, limit)
     if len(texts) < FEWEST:
         raise InputError(f"An interval of a count needs {FEWEST} different stories; there are {len(texts)}.")
+    warn_of_few(len(texts))
     return texts
 
 

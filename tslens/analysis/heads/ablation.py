@@ -81,14 +81,14 @@ def ablation(
         raise InputError(f"An interval needs {MIN_GROUPS} rows or more; there are {len(read.tokens)}. Give more.")
     baseline, gained = _passes(model, read, kinds, tests, _weights(read, tests))
     spec = spec_of(model)
-    shape = spec.n_layers, spec.n_heads
+    named = names((spec.n_layers, spec.n_heads), roles, keys, writes)
     if stories is not None:
-        return _result(model, read, kinds, names(shape, roles, keys, writes), baseline, gained, tests)
+        return _result(model, read, kinds, named, baseline, gained, tests)
     full = torch.zeros(read.tokens.shape, dtype=torch.float64)
     with torch.inference_mode():
         full[:, 1:] = forward.token_losses(model, read.tokens).double().cpu()
     copied = copying(full[:, 1:], spec.d_vocab)
-    return _result(model, read, kinds, names(shape), baseline, gained, [], str(copied), copied.copies)
+    return _result(model, read, kinds, named, baseline, gained, [], str(copied), copied.copies)
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,13 @@ SHOWN = 20
 
 
 def table(found: "ProfilesResult") -> "pd.DataFrame":
-    """The main columns of the chosen neurons, the best supported first, or in the order in which they were chosen."""
-    frame = found.to_frame()
+    """The main columns of the chosen neurons, or in the order in which they were chosen: those whose labels predict on
+    other stories first, then the best supported."""
+    frame = found.to_frame().assign(rest=[test != PREDICTS for row in found.tests for test in row] or True)
     if found.chosen is not None:
         frame = frame.iloc[[layer * found.label.shape[1] + neuron for layer, neuron in found.chosen]]
     if not found.by_share:
-        frame = frame.sort_values(["q", "auroc"], ascending=[True, False], kind="stable")
+        frame = frame.sort_values(["rest", "q", "auroc"], ascending=[True, True, False], kind="stable")
     return frame[list(COLUMNS)].reset_index(drop=True)
 
 
@@ -36,13 +37,14 @@ def text(found: "ProfilesResult") -> str:
     """The headline, the first rows of the summary, the stories, and the counts of untrained twins."""
     rows = table(found)
     cut = f"The first {SHOWN} of {len(rows):,}; --out writes all." if len(rows) > SHOWN else ""
+    of_sample = "AUROCs are those on the random tokens; --test shows those on other stories." if found.tests else ""
     rare = (
         f"Of {found.too_rare:,} more neurons one word is on top that has fewer than {ENOUGH} of the "
         f"{len(found.sample_tokens):,} random tokens, too few to label it: more (`--sample`) test it."
     )
     shown = as_text(rows.head(SHOWN), found.essential) if len(rows) else "None is of that kind."
     more = rare if found.too_rare else ""
-    lines = [headline(found), found.said_of_twins(), shown, cut, found.said_of_stories(), more]
+    lines = [headline(found), found.said_of_twins(), shown, cut, of_sample, found.said_of_stories(), more]
     return "\n".join(filter(None, lines))
 
 

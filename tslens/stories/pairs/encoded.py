@@ -18,7 +18,7 @@ from tslens.stories.pairs.written import WrittenPair, write
 if TYPE_CHECKING:
     from tslens.tokenizer import Tokenizer
 
-DRAWS = 12  # pairs written for each that is wanted, before too few is the answer
+DRAWS, MORE = 12, 100  # pairs written for each that is wanted, or for so many, before too few is the answer
 ROLES = ("changed", "after changed", "changed again", "between", "last")
 """Where a token stands in its pair. Tokens before the first change are left out: nothing there differs."""
 REASONS = {
@@ -76,7 +76,7 @@ class Pairs:
 
 
 def pairs(task: str | Task, tokenizer: "Tokenizer", n: int = 200, *, context: int, seed: int = 0) -> Pairs:
-    """The first `n` pairs of a task that this tokenizer can express; fewer if 12 n draws give fewer.
+    """The first `n` pairs of a task that this tokenizer can express; fewer if 12 n draws, or 1,200, give fewer.
 
     Raises:
         InputError: fewer than 8 pairs are left, or fewer than 8 are asked for.
@@ -84,7 +84,7 @@ def pairs(task: str | Task, tokenizer: "Tokenizer", n: int = 200, *, context: in
     if n < 8:
         raise InputError(f"{n} pairs were asked for; an interval and two halves need 8 or more.")
     task = task_of(task) if isinstance(task, str) else task
-    return encode(task.name, islice(write(task, seed), DRAWS * n), tokenizer, n, context=context)
+    return encode(task.name, islice(write(task, seed), DRAWS * max(n, MORE)), tokenizer, n, context=context)
 
 
 def encode(name: str, written: Iterable[WrittenPair], tokenizer: "Tokenizer", n: int, *, context: int) -> Pairs:
