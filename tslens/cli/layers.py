@@ -72,14 +72,12 @@ def lens(
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
-    from tslens.errors import InputError
     from tslens.forward import check_precision
     from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
 
     check_precision(precision)
-    if not tuned and fit != Fit():
-        raise InputError("How the tuned lens is fitted was given without the tuned lens; add --tuned.")
+    _check_asked(tuned, fit)
     with delivery(out, json_) as deliver:
         loaded, corpus = load(model), None
         if stories is not None or prompt is None:
@@ -93,6 +91,13 @@ def lens(
             _lenses(deliver, loaded, corpus, fitted, fit.fit_stories, precision, n)
         elif corpus is not None:
             _by_depth(deliver, engine, model, loaded, corpus, precision, n)
+
+
+def _check_asked(tuned: bool, fit: Fit) -> None:
+    from tslens.errors import InputError
+
+    if not tuned and fit != Fit():
+        raise InputError("How the tuned lens is fitted was given without the tuned lens; add --tuned.")
 
 
 def _of_prompt(
