@@ -479,6 +479,13 @@ def test_labels_on_all_stories_say_what_other_stories_say_of_them(answer: Any, s
     assert [found.tests[0][i] for i in (NOUNS, ADJECTIVES, WORD, NOTHING)] == ["predicts"] * 3 + ["untested"]
     assert found.label_of(0, NOUNS) == found.name_of(0, NOUNS) == "NOUN" and found.label_of(0, WORD) == "token: And"
     assert found.label_of(0, NOTHING) == "VERB, untested" and found.tests[0][EVERYTHING] == ""
+    numbers = [answer.value[0, NOUNS, 0], answer.low[0, NOUNS, 0], *answer.value[0, NOUNS, 1:3]]
+    assert found.held_out[0][NOUNS] == [float(number) for number in numbers] and found.held_out[0][NOTHING] == []
+    table = found.summary()
+    assert {*zip(table["neuron"][:3], table["held_auroc"][:3].round(6), strict=True)} == {
+        (i, round(float(answer.value[0, i, 0]), 6)) for i in (NOUNS, ADJECTIVES, WORD)
+    }
+    assert table["held_auroc"][table["neuron"] == NOTHING].isna().all() and "held_auroc" not in profiles.summary()
     tail = dataclasses.replace(answer, low=answer.low - 1).qualify(profiles)
     assert tail.label_of(0, NOUNS) == "NOUN, tail selector" and "NOUN, tail selector" in set(tail.to_frame()["label"])
 

@@ -132,11 +132,17 @@ class HeldOutResult(CountedResult):
         that gives labels gave another, or none."""
         labelled, same = (profiles.label >= 0) | profiles.by_word, self.same_label(profiles)
         layers, width = labelled.shape
+        held = torch.cat([self.value[..., :1], self.low[..., :1], self.value[..., 1:3]], -1)
+        known = labelled & same & ~held.isnan().any(-1)
         return dataclasses.replace(
             profiles,
             tests=[
                 [(self.test_of(i, j) if same[i, j] else UNTESTED) if labelled[i, j] else "" for j in range(width)]
                 for i in range(layers)
+            ],
+            held_out=[
+                [row if there else [] for row, there in zip(*of_layer, strict=True)]
+                for of_layer in zip(held.tolist(), known.tolist(), strict=True)
             ],
         )
 

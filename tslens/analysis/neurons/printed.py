@@ -18,6 +18,9 @@ COLUMNS = (
     *("layer", "neuron", "label", "share", "distinct", "lift", "q", "auroc", "auroc_low", "auroc_high"),
     *("word_share", "word_auroc", "word_auroc_low", "firing_rate", "max", "top tokens", "promotes"),
 )
+HELD_OUT = ("held_auroc", "held_low", "precision", "recall")
+"""Of the test of a label on other stories: the AUROC with the lower end of its interval, and precision and recall in
+the neuron's top decile. The columns `auroc` are of the random tokens that helped to give the label."""
 SHOWN = 20
 """Neurons of the printed table."""
 
@@ -30,21 +33,30 @@ def table(found: "ProfilesResult") -> "pd.DataFrame":
         frame = frame.iloc[[layer * found.label.shape[1] + neuron for layer, neuron in found.chosen]]
     if not found.by_share:
         frame = frame.sort_values(["rest", "q", "auroc"], ascending=[True, True, False], kind="stable")
-    return frame[list(COLUMNS)].reset_index(drop=True)
+    at = COLUMNS.index("word_share")
+    return frame[[*COLUMNS[:at], *(HELD_OUT if found.held_out else ()), *COLUMNS[at:]]].reset_index(drop=True)
+
+
+def tested(found: "ProfilesResult") -> dict[str, list[float]]:
+    """The columns of `HELD_OUT`, of all neurons; none where labels were not tested."""
+    rows = [row or [float("nan")] * len(HELD_OUT) for layer in found.held_out for row in layer]
+    return {name: [row[i] for row in rows] for i, name in enumerate(HELD_OUT)} if rows else {}
 
 
 def text(found: "ProfilesResult") -> str:
     """The headline, the first rows of the summary, the stories, and the counts of untrained twins."""
     rows = table(found)
     cut = f"The first {SHOWN} of {len(rows):,}; --out writes all." if len(rows) > SHOWN else ""
-    of_sample = "AUROCs are those on the random tokens; --test shows those on other stories." if found.tests else ""
     rare = (
         f"Of {found.too_rare:,} more neurons one word is on top that has fewer than {ENOUGH} of the "
         f"{len(found.sample_tokens):,} random tokens, too few to label it: more (`--sample`) test it."
     )
-    shown = as_text(rows.head(SHOWN), found.essential) if len(rows) else "None is of that kind."
+    essential = [*found.essential]
+    if found.held_out:
+        essential[essential.index("auroc") : essential.index("auroc") + 1] = HELD_OUT[:2]
+    shown = as_text(rows.head(SHOWN), essential) if len(rows) else "None is of that kind."
     more = rare if found.too_rare else ""
-    lines = [headline(found), found.said_of_twins(), shown, cut, of_sample, found.said_of_stories(), more]
+    lines = [headline(found), found.said_of_twins(), shown, cut, found.said_of_stories(), more]
     return "\n".join(filter(None, lines))
 
 

@@ -82,13 +82,11 @@ class ProfilesResult(CountedResult):
     word_auroc_low: Float[Tensor, "layer neuron"]
     """Lower bound of `word_auroc`, 95% over stories."""
     drawn_words: Int[Tensor, "layer neuron drawn"]
-    """The words of the random sample that gave the part of speech where too few top words did, as token ids; -1 where
-    there are no more."""
+    """The sample's words that gave the part of speech where too few top words did, as token ids; -1: no more."""
     tag_share: Float[Tensor, "layer neuron tag"]
     """Share of each part of speech among the different top words."""
     tag_base: Float[Tensor, " tag"]
-    """Base rate of each part of speech: its share of the random sample's tokens or of its distinct words, whichever
-    is larger."""
+    """Base rate of each part of speech: the larger of its shares of the sample's tokens and of its distinct words."""
 
     top_values: Float[Tensor, "layer neuron rank"]
     """Largest activations, descending except for rounding differences; NaN where the corpus has fewer tokens. Places of
@@ -152,6 +150,8 @@ class ProfilesResult(CountedResult):
     tests: list[list[str]] = dataclasses.field(default_factory=list, kw_only=True)
     """By layer and neuron what other stories say of its label (`HeldOutResult.qualify`): `predicts`, `tail selector` or
     `untested`, empty where it has none. Empty where labels were not tested."""
+    held_out: list[list[list[float]]] = dataclasses.field(default_factory=list, kw_only=True)
+    """By layer and neuron the numbers of that test, by `printed.HELD_OUT`; empty where the label was not tested."""
     chosen: list[list[int]] | None = dataclasses.field(default=None, kw_only=True)
     """Layer and number of the neurons that the summary shows (`choice.choose`); None for all."""
     by_share: bool = dataclasses.field(default=False, kw_only=True)
@@ -207,9 +207,8 @@ class ProfilesResult(CountedResult):
         frame = super().to_frame(field)
         if field is not None:
             return frame
-        frame["label"] = [
-            self.label_of(layer, neuron) for layer, neuron in zip(frame["layer"], frame["neuron"], strict=True)
-        ]
+        frame["label"] = [self.label_of(*place) for place in zip(frame["layer"], frame["neuron"], strict=True)]
+        frame = frame.assign(**printed.tested(self))
         frame["best"] = [self.tags[i] for i in frame["best"]]
         frame["word"] = [shown(self.pieces[i]) if i >= 0 else "" for i in frame["word"]]
         frame["top tokens"] = [commonest(row, self.pieces) for row in self.top_tokens.flatten(0, 1).tolist()]
