@@ -1,11 +1,15 @@
-"""Six of the 20 heads and MLPs of stories2M keep 0.95 (0.92 to 0.99) of its answer to "which character was named
-before", on pairs that they were not found on; random sets of that size keep 0.00 in the median, but 95% of them -0.01
-to 0.90 (p = 0.01). Nine samples of pairs find the same six; most of the answer passes head 3.2, which copies (score
-0.99, random 0.01). Seven to eight keep 0.92 to 1.01 of what it says of pronouns, objects and colours (random sets 0.18,
-0.02 and 0.11, up to 0.87, 0.54 and 0.83), and 18 of the 45 of stories260K 0.85 (0.78 to 0.92) for pronouns, the one
-task that its tokens can express (0.05, up to 0.63). Where everything outside a circuit comes from the pair's own other
-prompt or one of eight more, whichever hurts most, less is left: 0.92 (0.89 to 0.96) for characters, 0.85 (0.78 to 0.91)
-for pronouns, 0.84 (0.75 to 0.93) for objects, 0.73 (0.62 to 0.85) for colours, and 0.51 (0.39 to 0.62) in stories260K,
+"""Six to eight of the 20 heads and MLPs of stories2M keep 0.92 to 1.01 of its answers to simple questions, on pairs
+that they were not found on, and random sets of that size keep 0.00 to 0.18. The other controls say less: none is an
+ideal circuit, and sets that are found for nonsense keep as much of smaller effects.
+
+Six of the 20 heads and MLPs of stories2M keep 0.95 (0.92 to 0.99) of its answer to "which character was named before",
+on pairs that they were not found on; random sets of that size keep 0.00 in the median, but 95% of them -0.01 to 0.90 (p
+= 0.01). Nine samples of pairs find the same six; most of the answer passes head 3.2, which copies (score 0.99, random
+0.01). Seven to eight keep 0.92 to 1.01 of what it says of pronouns, objects and colours (random sets 0.18, 0.02 and
+0.11, up to 0.87, 0.54 and 0.83), and 18 of the 45 of stories260K 0.85 (0.78 to 0.92) for pronouns, the one task that
+its tokens can express (0.05, up to 0.63). Where everything outside a circuit comes from the pair's own other prompt or
+one of eight more, whichever hurts most, less is left: 0.92 (0.89 to 0.96) for characters, 0.85 (0.78 to 0.91) for
+pronouns, 0.84 (0.75 to 0.93) for objects, 0.73 (0.62 to 0.85) for colours, and 0.51 (0.39 to 0.62) in stories260K,
 whose circuit keeps less than the 0.90 that is sought on pairs that it was not found on. Intervals are over the 4 to 6
 templates of a task, and say nothing of other wordings; the tests are of pairs of these templates. None is an ideal
 circuit (Shi et al. 2024): that it answers as the model does is rejected for characters, objects and colours (p < 0.001,

@@ -1,4 +1,8 @@
-"""On 300 stories 234 of the 3,072 neurons of stories2M prefer one part of speech (on 100 stories 197 to 274; untrained
+"""234 neurons of stories2M prefer a part of speech, and none of an untrained twin; none of stories260K does. Few of
+these labels predict where a neuron fires on other words (29 of 243), and fewer are borne out by steering (7) or by
+ablation (5 of 162). The counts grow with the stories and with the random tokens that labels are held against.
+
+On 300 stories 234 of the 3,072 neurons of stories2M prefer one part of speech (on 100 stories 197 to 274; untrained
 twins 0), and none of the 860 of stories260K; the 38 and 45 that prefer one word are no more than twins have (23 to 70
 and 26 to 176; `twins`). What lies above a neuron's 99.9% quantile decides, and not its top 20 tokens; of fewer than
 20,000 tokens it is 20, of more than 64,000 it is 64, so that a neuron's list is a smaller share of more stories and its
