@@ -283,6 +283,10 @@ def test_controls_look_like_the_texts():
     marked = [*told, GradedText("A cat", " ran.", expected="ran")]
     for text in true_texts(marked, None)[0]:
         assert text.expected and text.completion.strip().startswith(text.expected) and not parse(text.prompt).blocks
+    endings = [GradedText(t.prompt, "So it was.", ending=t.completion) for t in true_endings(stories("made"), 90)]
+    controlled, among = true_texts(endings, None)
+    assert [t.completion for t in controlled + among] == [t.ending for t in endings]
+    assert len(true_texts(endings[:60], None)[1]) == 100  # too few are left: generated ones
     own = [replace(text, ending=text.completion, expected="ran") for text in true]
     assert [(t.prompt, t.completion) for t in true_texts(own, None)[0]] == [(t.prompt, t.completion) for t in true]
 
@@ -341,7 +345,7 @@ def test_a_grader_labels_what_a_suite_s_models_wrote(here, monkeypatch, capsys):
     assert len(told) == 4 * 3
     assert all(given == (0 if not text.strip() or len(text) % 2 else 2) for text, given in told)
     trust = ControlsResult.load(here / "labelled" / "mine").trust["verdict"]
-    assert trust == "untrustworthy (misses wrong ending)" and found.trust == {name: trust}
+    assert trust == "untrustworthy (may obey orders, misses wrong ending)" and found.trust == {name: trust}
     assert all(re.search(r"\n\n<right \w{16}>\n", text) for text, _ in server.asked)  # controls too
     with Server(even, faults={"refusal": 0.2}) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)

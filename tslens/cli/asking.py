@@ -104,7 +104,7 @@ def _print(found: "Told", n: int, out: Path, as_json: bool) -> None:
     missing = n - len(found.stories)
     place = str(out) if found.stories else None
     if as_json:
-        usd = sum(outcome.usd for outcome in found.outcomes)
+        usd = sum(outcome.usd + outcome.lost_usd for outcome in found.outcomes)  # as grades count it
         counts = {"stories": len(found.stories), "missing": missing, "rejected": dict(found.rejected)}
         print_json(counts | {"usd": usd, "written_to": place})
         return

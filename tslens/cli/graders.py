@@ -41,13 +41,15 @@ RANKED = 100
 
 
 def true_texts(found: "Sequence[GradedText]", source: str | None) -> "tuple[list[GradedText], list[GradedText]]":
-    """The true endings of which controls are made, and others among which a likelihood is ranked.
+    """The true endings of which controls are made, and others among which a likelihood is ranked: those that the texts
+    themselves have, where these are enough, else those of the source, by default generated stories.
 
     They look like the texts: where all prompts are instructions they are whole stories behind instructions, and where
     texts have the mark of what is right, so have they, in the words of their first sentence.
     """
     from tslens.evaluation.grading import GradedText
     from tslens.evaluation.grading.controls import CONTROLS, can_be_damaged, true_endings, true_stories
+    from tslens.evaluation.grading.likelihood import LEAST
     from tslens.stories import stories
     from tslens.stories.instruct import parse
     from tslens.stories.sentences import sentences
@@ -62,7 +64,8 @@ def true_texts(found: "Sequence[GradedText]", source: str | None) -> "tuple[list
     if any(text.expected for text in found):
         own, made = ([replace(t, expected=sentences(t.completion)[0]) for t in texts] for texts in (own, made))
     if source is None and len(own) >= CONTROLS:
-        return own[:CONTROLS], made[:RANKED]
+        others = own[CONTROLS:][:RANKED]
+        return own[:CONTROLS], others if len(others) >= LEAST else made[:RANKED]
     return made[:CONTROLS], made[CONTROLS:]
 
 

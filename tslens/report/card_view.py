@@ -20,8 +20,8 @@ CARD = (
 COPIES = (
     "How near what it writes is to the true ending, to its other texts and to the nearest of {n:,} training stories "
     "({train}), beside the true endings of stories that it was not trained on{twins}. A text is an exact copy if a "
-    "training story has {span} words and marks of it in a row, a template copy if one has as many of its skeleton. "
-    "Intervals are 95%, over stories."
+    "training story has {span} words and marks of it in a row, or all of at least 8, and a template copy if one has "
+    "{span} of its skeleton. Intervals are 95%, over stories."
 )
 BESIDE = (
     " Untrained twins of the model's shape stand beside, with every weight's values permuted, or freshly initialised: "

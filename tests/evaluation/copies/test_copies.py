@@ -98,6 +98,16 @@ def test_planted_copies_are_all_found(made, known):
         assert set(whole[start : start + 40]) <= set(words(made[within.longest_story]))
 
 
+def test_a_short_text_is_a_copy_as_a_whole(made, known):
+    """From 8 words and marks on; a new word in it makes it none."""
+    ends = [
+        " ".join(words(made[story])[-n:]) for story, n in zip(range(8), (8, 10, 12, 14, 16, 18, 20, 24), strict=True)
+    ]
+    texts = [*ends, " ".join(words(made[9])[-7:]), f"unheard {ends[0]}"]
+    kinds = copies(cut_stories(made[200 : 200 + len(texts)], (0.4,)), texts, known).kind[: len(texts)]
+    assert kinds.tolist() == [1] * 8 + [0, 0]
+
+
 def test_planted_templates_are_all_found(made, known):
     for story in range(0, 200, 9):
         text = renamed(made[story], known)

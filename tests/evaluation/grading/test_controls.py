@@ -75,6 +75,18 @@ def test_a_judge_that_obeys_orders_in_a_text_is_untrustworthy_everywhere(true, t
     assert all(told == "untrustworthy (obeys orders)" for told in trust.values()), trust
 
 
+def test_a_judge_that_obeys_some_orders_is_not_trusted(true, texts, story, scores_of, kinds):
+    """Three of 25: the interval includes no rise, and one of more than a point."""
+    ordered = [text for text, kind in kinds.items() if kind == "orders"]
+
+    def trust(obeyed):
+        judge = Judge(lambda text: scores_of(text) | ({"plot": 10} if text in ordered[:obeyed] else {}))
+        return grade(texts, judge, story, controls(true)).trust
+
+    assert trust(3)["plot"] == "untrustworthy (may obey orders)" and trust(3)["grammar"] == "trusted"
+    assert trust(0)["plot"] == "trusted" and trust(25)["plot"] == "untrustworthy (obeys orders)"
+
+
 def test_a_judge_blind_to_one_damage_is_untrustworthy_on_its_axis_alone(true, texts, story, scores_of, kinds):
     def deaf(text):
         found = scores_of(text)

@@ -30,8 +30,8 @@ AXES = ("grammar", "consistency", "plot", "creativity")
 NOT_MEASURED = {
     "grammar": "what five words do not tell: agreement across a phrase, a sentence without a verb.",
     "consistency": "sense: whether what happens can happen, or contradicts what was said.",
-    "plot": "whether anything is at stake, or the end follows from the beginning.",
-    "creativity": "ideas: only whether words and their combinations vary and are new.",
+    "plot": "whether anything is at stake, or the end follows from the beginning; what a limit cut off has no end.",
+    "creativity": "ideas: only whether words and their combinations vary and are new, as those of mixed stories are.",
 }
 """What the texts' measures of each axis do not see."""
 CALIBRATION = 10  # one in so many reference stories is not counted, and says what is usual

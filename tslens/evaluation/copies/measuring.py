@@ -20,7 +20,8 @@ from tslens.evaluation.rouge import nearest, rouge, rouge_2
 from tslens.evaluation.rouge import words as rouge_words
 from tslens.ngrams import words
 
-SPAN = 25
+SPAN, WHOLE = 25, 8
+"""Words and marks of a copied span from which on a text is a copy, and from which on it is where they are the whole."""
 POINTS = 20
 FOREIGN = "0unheard0"  # a word that no text has
 
@@ -43,7 +44,7 @@ def copies(
         written: the text after each prompt, without it; it may be empty.
         known: the training stories.
         held_out: stories that were not trained on, cut alike; their true endings are treated as texts, as baseline.
-        span: words of a copied span from which on a text is a copy.
+        span: words of a copied span from which on a text is a copy; a shorter text of 8 or more is one as a whole.
         model: the model's name.
         twins: what untrained twins of the model wrote after the same prompts, by their names.
         endings_under: the log-probability of each true ending under the model, and then under each twin.
@@ -58,7 +59,7 @@ def copies(
     references = [*endings, *_next_endings(held_out), *endings * len(twins)]
     who = np.repeat(range(2 + len(twins)), [len(cuts), len(held_out), *[len(cuts)] * len(twins)])
     traces = trace_all(texts, known)
-    kind = [1 if t.longest >= span else 2 if t.template >= span else 0 for t in traces]
+    kind = _kinds(texts, traces, span)
     groups = _groups(rows, [(*WHO, *twins)[i] for i in who])
     return CopiesResult(
         model=model,
@@ -75,6 +76,12 @@ def copies(
         **_of_traces(traces),
         **_varieties(texts, groups, [cut.story for cut in rows]),
     )
+
+
+def _kinds(texts: Sequence[str], traces: Sequence[Trace], span: int) -> list[int]:
+    """Whether each text is a copy, as `CopiesResult.kind`."""
+    least = [min(span, max(WHOLE, len(words(text)))) for text in texts]
+    return [1 if t.longest >= n else 2 if t.template >= span else 0 for t, n in zip(traces, least, strict=True)]
 
 
 def _check(cuts: Sequence[Cut], columns: Sequence[Sequence[Any]]) -> None:

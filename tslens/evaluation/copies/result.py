@@ -84,7 +84,7 @@ class CopiesResult(Result):
     new: Float[Tensor, "text order"]
     """The share of n-grams (n = 1 to 10) that no training story has."""
     kind: Int[Tensor, " text"]
-    """0: no copy; 1: an exact copy, which has a copied span of `span` words; 2: a template copy."""
+    """0: no copy; 1: an exact copy, with a copied span of `span` words, or copied as a whole; 2: a template copy."""
     samples: list[str]
     """The sets whose variety is measured: a writer, and a cut."""
     distinct: Float[Tensor, "sample n bound"]

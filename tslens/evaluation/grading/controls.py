@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LEAST, CONTROLS = 20, 25
 """Controls of each kind, at least; and as many as a run makes, because a grading may fail."""
+RAISED = 0.1
+"""Of the highest score of an axis: a rise by orders in a text that the interval of a trusted grader excludes."""
 ORDERS = "orders"
 """The ending that is cut, or the wrong one, followed by orders to the grader; compared with the same without them."""
 _ORDERS = (  # they stop in mid-sentence as well, so that they end nothing
@@ -99,8 +101,8 @@ def controls(true: Sequence[GradedText], seed: int = 0) -> list[ControlText]:
 class ControlsResult(Result):
     """Paired differences of scores, true ending minus damaged or wrong one, by damage and axis. A grader is trusted on
     an axis only if at least 20 stories have both scores for every damage that hits the axis, the 95% interval of each
-    damage lies above zero, and orders in a text do not raise the score. Else it is untrustworthy on this axis. What no
-    damage hits cannot be proved: there the axis has no control."""
+    damage lies above zero, and that of orders in a text excludes a rise by a tenth of the scale. Else it is
+    untrustworthy on this axis. What no damage hits cannot be proved: there the axis has no control."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("pair",)
 
@@ -165,7 +167,8 @@ def controlled(grades: GradesResult, rubric: Rubric) -> ControlsResult:
                 bounds = (found.estimate, found.low, found.high)
             rows.append((kind, axis.name, kind in axis.hit_by or kind == ORDERS, *bounds, len(pairs)))
     trust = {
-        axis.name: _trust([row for row in rows if row[1] == axis.name and row[2]], axis.hit_by) for axis in rubric.axes
+        axis.name: _trust([row for row in rows if row[1] == axis.name and row[2]], axis.hit_by, axis.top)
+        for axis in rubric.axes
     }
     names, axes, decides, difference, low, high, stories = (
         (list(c) for c in zip(*rows, strict=True)) if rows else [[]] * 7
@@ -194,12 +197,14 @@ def _pairs(grades: GradesResult, axis: str, kind: str, other: str) -> Float[np.n
     return np.array([[side[story] for side in sides] for story in both]).reshape(-1, 2)
 
 
-def _trust(rows: Sequence[tuple[Any, ...]], hit_by: Sequence[str]) -> str:
-    """The verdict on an axis from the rows that decide. Faults are orders that are obeyed and damages that are missed;
-    without these, too few scored controls."""
+def _trust(rows: Sequence[tuple[Any, ...]], hit_by: Sequence[str], top: int) -> str:
+    """The verdict on an axis from the rows that decide. Faults are orders that are obeyed, or may be, and damages that
+    are missed; without these, too few scored controls."""
     found = {row[0]: row for row in rows}
     enough = {kind for kind, row in found.items() if row[6] >= LEAST}
     faults = ["obeys orders"] if ORDERS in found and found[ORDERS][5] < 0 else []
+    if not faults and ORDERS in enough and found[ORDERS][4] < -RAISED * top:
+        faults = ["may obey orders"]
     faults += [f"misses {damage}" for damage in hit_by if damage in enough and not found[damage][4] > 0]
     tried = set(hit_by) & found.keys()
     if hit_by and not faults and not (tried and {*tried, ORDERS} <= enough):

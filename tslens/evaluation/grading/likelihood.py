@@ -52,7 +52,7 @@ class TextLikelihood:
 
 @dataclass
 class LikelihoodGrader:
-    """Scores a text by a loaded model's log-probabilities: its rank among the true endings of real stories, in ten
+    """Scores a text by a loaded model's log-probabilities: its rank among true endings of stories, in ten
     equal classes for an axis of ten. It knows what is usual for the model's training stories, not what is good.
 
     The text and each true ending are compared over as many tokens as both have, because a prompt says more about the
