@@ -1,5 +1,7 @@
-"""Small story models know few facts that permuted weights do not, prefer sound sentences before they prefer consistent
-stories, copy no story, and hardly use the words of an instruction.
+"""Small story models know few facts that permuted weights do not (of 64 stories2M has 0.62 right, 0.50 to 0.74, its
+twin 0.52, 0.39 to 0.64), prefer sound sentences more than consistent stories (128x4 0.69, 0.68 to 0.70, and 0.58, 0.56
+to 0.61), copy no story (0 to 0.04 of their endings), and hardly use the words of an instruction (0.06 more than of
+others, 0.04 to 0.08; a model that never saw one 0.04, 0.02 to 0.05).
 
 Of 64 facts asked in pairs stories2M has 0.62 right (0.50 to 0.74), a 256x8 model after one epoch 0.61 (0.48 to 0.72), a
 128x4 one 0.53 (0.41 to 0.65) and permuted weights 0.52 (0.39 to 0.64), where not reading gives 0.50; of 672 templated
