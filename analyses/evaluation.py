@@ -159,7 +159,8 @@ def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
         others.by_paradigm().to_csv(folder / "pairs-of-others-paradigms.csv", index=False)
         print(others)
     written = {
-        name: score_texts(model_stories(m, SELF, limit=WRITTEN).texts, usual, name) for name, m in models.items()
+        name: score_texts(model_stories(m, SELF, limit=WRITTEN, tokens=None).texts, usual, name)
+        for name, m in models.items()
     }
     losses = {name: loss(model, asked.stories) for name, model in models.items()}  # on the same stories for all
     found = card(models, preferred, written, twins=["untrained"], losses=losses)
@@ -210,7 +211,9 @@ def over_training() -> None:
     """The card over the snapshots of the plain 128x4 model."""
     snapshots = {f"128x4@{p.step}": p.load() for p in points(asked.options.out / PLAIN["128x4"][0])}
     learning = score(snapshots, own_pairs(OVER_TRAINING["pairs"]))
-    wrote = {name: model_stories(m, SELF, limit=OVER_TRAINING["texts"]).texts for name, m in snapshots.items()}
+    wrote = {
+        name: model_stories(m, SELF, limit=OVER_TRAINING["texts"], tokens=None).texts for name, m in snapshots.items()
+    }
     grown = card(snapshots, learning, {name: score_texts(texts, usual, name) for name, texts in wrote.items()})
     for kind in ("pairs", "texts"):
         save(grown.drawn(kind), folder / f"training-{kind}.svg", grown.summary())

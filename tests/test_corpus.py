@@ -72,6 +72,18 @@ def test_a_model_without_kept_stories_is_read_on_what_it_writes(run: Path, monke
     assert list(model_stories(model, limit=3)) == list(found)[:3]
 
 
+def test_a_model_writes_up_to_its_context_where_no_limit_is_given(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two are kept apart."""
+    most = []
+    monkeypatch.setattr(corpus, "BLOCK", 2)
+    write = corpus.generate
+    monkeypatch.setattr(corpus, "generate", lambda *a, **k: most.append(k["max_new_tokens"]) or write(*a, **k))
+    model = models.load("tiny")
+    short, whole = (model_stories(model, "self", limit=2, tokens=tokens) for tokens in (9, None))
+    assert most == [9, model.cfg.n_ctx - 1] and short.recipe != whole.recipe
+    assert sum(map(len, whole)) > sum(map(len, short))
+
+
 def test_another_model_and_a_spoilt_cache_are_written_anew(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "BLOCK", 2)
     first, other = models.load("tiny"), models.load("tiny")

@@ -68,13 +68,18 @@ def counted(n: int) -> str:
 
 
 def model_stories(
-    model: "LanguageModel", source: str | None = None, *, limit: int | None = 200, self_written: bool = True
+    model: "LanguageModel",
+    source: str | None = None,
+    *,
+    limit: int | None = 200,
+    self_written: bool = True,
+    tokens: int | None = TOKENS,
 ) -> Corpus:
     """Stories to read a model on, at most `limit`, in memory.
 
     Without `source`: the validation stories that its run kept (`validation`); where it kept none, stories that the
-    model writes itself (`self`), at temperature 1 with fixed seeds (500 if `limit` is None). `train`: the training
-    split of its training source. Anything else is a source for `stories`.
+    model writes itself (`self`), at temperature 1 with fixed seeds (500 if `limit` is None), of `tokens` at most (None:
+    up to its context). `train`: the training split of its training source. Anything else is a source for `stories`.
 
     InputError if the requested stories do not exist, and, if `self_written` is False, if the model would have to write
     them itself.
@@ -87,15 +92,13 @@ def model_stories(
         if found is not None:
             return found
         if source is None and self_written:
-            return _written(model, limit)
-        also = (
-            "or `self`, for what it writes itself"
-            if self_written
-            else ("the loss of a model on what it writes itself is only its entropy")
-        )
+            return _written(model, limit, tokens)
+        also = "or `self`, for what it writes itself"
+        if not self_written:
+            also = "the loss of a model on what it writes itself is only its entropy"
         raise InputError(f"{name} keeps no validation stories. Name the stories to read with --stories ({also}).")
     if source == SELF:
-        return _written(model, limit)
+        return _written(model, limit, tokens)
     if source == "train":
         read = _training(name, record, limit)
     else:
@@ -204,12 +207,12 @@ def _held_out(part: Source | str, split: str | None) -> bool:
     return part.part != SPLITS[0]
 
 
-def _written(model: "LanguageModel", limit: int | None) -> Corpus:
+def _written(model: "LanguageModel", limit: int | None, tokens: int | None) -> Corpus:
     """Stories that the model writes at temperature 1, without those that are only white space."""
     wanted, texts, empty = 500 if limit is None else limit, [], 0
-    folder = files.cache() / "stories" / _key(model)
+    folder = files.cache() / "stories" / _key(model, tokens)
     for block in count():
-        written = [text for text in _block(model, folder / f"{block}.json", block) if text.strip()]
+        written = [text for text in _block(model, folder / f"{block}.json", block, tokens) if text.strip()]
         texts += written
         empty += not written
         if len(texts) >= wanted:
@@ -225,22 +228,22 @@ def _written(model: "LanguageModel", limit: int | None) -> Corpus:
     return Corpus(tuple(texts[:wanted]), source, remark, recipe=folder.name)
 
 
-def _key(model: "LanguageModel") -> str:
+def _key(model: "LanguageModel", tokens: int | None) -> str:
     """A hash of everything that determines what a model writes."""
     begun = models.story_head_of(model)
-    how = json.dumps({"block": BLOCK, "tokens": TOKENS} | ({"begun": begun} if begun else {}))
+    how = json.dumps({"block": BLOCK, "tokens": tokens} | ({"begun": begun} if begun else {}))
     return hashlib.blake2b(f"{how}{models.weights_key(model)}".encode(), digest_size=16).hexdigest()
 
 
-def _block(model: "LanguageModel", place: Path, number: int) -> list[str]:
+def _block(model: "LanguageModel", place: Path, number: int, most: int | None) -> list[str]:
     """A block of stories of a model, from the cache or written now."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
         found = files.read_json(place)
         if isinstance(found, list) and len(found) == BLOCK and all(isinstance(text, str) for text in found):
             return found
-    tokens = min(TOKENS, models.spec_of(model, compressors=True).n_ctx - 1)
+    room = models.spec_of(model, compressors=True).n_ctx - 1
     begun = models.story_head_of(model)
-    written = generate(model, begun, n=BLOCK, max_new_tokens=tokens, sampling=Sampling(seed=number))
+    written = generate(model, begun, n=BLOCK, max_new_tokens=min(most or room, room), sampling=Sampling(seed=number))
     texts = [text[len(begun) :] for text in written]
     with contextlib.suppress(OSError):  # where nothing can be kept, they are written anew next time
         files.write_json(place, texts)

@@ -98,7 +98,7 @@ def test_a_card_has_what_untrained_twins_score_too(tiny: Path, capsys: pytest.Ca
     assert found.twins == found.models[1:]
     assert not found.value.isnan().any() and {row.split(", ")[1] for row in found.rows} == {"pairs", "texts"}
     assert found.corpus == (
-        "42 minimal pairs of 20 phenomena; 3 texts of each model, temperature 1, seeds from 0 on, at most 300 tokens, "
+        "42 minimal pairs of 20 phenomena; 3 texts of each model, temperature 1, seeds from 0 on, up to the context, "
         "beside 70 reference stories."
     )
     assert found.corpus in capsys.readouterr().out

@@ -187,11 +187,11 @@ def _written(
     name: str, model: "LanguageModel", usual: "Reference", limit: int, is_twin: bool
 ) -> "TextsCardResult | None":
     """The scores of what a model writes; None, and a line, for an untrained twin that writes nothing."""
-    from tslens.corpus import SELF, TOKENS, model_stories
+    from tslens.corpus import SELF, model_stories
     from tslens.evaluation.card import score_texts
 
     try:
-        read = model_stories(model, SELF, limit=limit)
+        read = model_stories(model, SELF, limit=limit, tokens=None)  # a story that a limit cuts off has no end
     except InputError as error:
         if not is_twin:
             raise
@@ -200,7 +200,7 @@ def _written(
     found = score_texts(list(read), usual, name)
     if found.remark and not is_twin:
         print(found.remark, file=sys.stderr)
-    how = f"temperature 1, seeds from 0 on, at most {TOKENS} tokens, beside {usual.stories:,} reference stories"
+    how = f"temperature 1, seeds from 0 on, up to the context, beside {usual.stories:,} reference stories"
     return replace(found, corpus=how)
 
 
