@@ -137,6 +137,10 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
     ("neurons", rf"second layer less than in any twin \({NUMBER}, {NUMBER} to {NUMBER}; twins at least {NUMBER}\)",
      lambda figures: [100 * share for share in row("neurons/stories260K-token-twins", "part", "layer 1",
                                                    ("value", "low", "high", "twins_least"))(figures)]),
+    ("epoch", rf"64 heads \({NUMBER} nats per token on 300 held-out stories, {NUMBER} to {NUMBER}\)",
+     row("epoch/loss", "model", "256x8x8", ("loss", "low", "high"), stories=300)),
+    ("epoch", rf"512x12 model \({NUMBER} nats on the same 300 stories, {NUMBER} to {NUMBER}\)",
+     row("epoch/loss", "model", "512x12", ("loss", "low", "high"), stories=300)),
     ("epoch", rf"{NUMBER} of its 8,192 neurons prefer a part of speech \({NUMBER} to {NUMBER};",
      row("epoch/256x8x8-twins", "label", "part-of-speech neurons")),
     ("epoch", rf"{NUMBER} of them have one that predicts where they fire on other stories and words \({NUMBER} to "
