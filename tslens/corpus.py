@@ -228,7 +228,7 @@ def _written(model: "LanguageModel", limit: int | None, tokens: int | None) -> C
     return Corpus(tuple(texts[:wanted]), source, remark, recipe=folder.name)
 
 
-def _key(model: "LanguageModel", tokens: int | None) -> str:
+def _key(model: "LanguageModel", tokens: int | None = TOKENS) -> str:
     """A hash of everything that determines what a model writes."""
     begun = models.story_head_of(model)
     how = json.dumps({"block": BLOCK, "tokens": tokens} | ({"begun": begun} if begun else {}))

@@ -26,6 +26,8 @@ def test_findings_carry_the_numbers_of_the_answers(made: Callable[..., ReportDat
     assert "On all 9 stories: 2 self and 1 previous token. The clearest is" in roles.evidence
     assert "layer 0, head 0, previous token: effect 0.90 [0.80, 1.00], q < 0.001." in roles.evidence
     assert "On 100 stories: 2 [1.5, 2.5], 2 untrained twins 0, p = 0.33." in roles.evidence
+    few = finding_about(dataclasses.replace(data, twins=dataclasses.replace(data.twins, stories=60)), "have a role")
+    assert "On 60 stories: 2 [1.5, 2.5] (too narrow on fewer than 96 stories), 2 untrained twins 0," in few.evidence
 
 
 def test_what_twins_earn_too_is_no_role_and_does_not_lead(made: Callable[..., ReportData]) -> None:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from tslens.analysis.heads.ablation_result import MATTERING
 from tslens.corpus import counted
+from tslens.halves import ENOUGH
 from tslens.twins import TwinsResult
 
 
@@ -29,9 +31,12 @@ class Beside:
         at, doubt = twins.place(label), twins.doubt(label)
         said = f"untrained twins: {twins.range_of(label)}"
         where = counted(twins.stories) if twins.unit == "stories" else f"{twins.stories:,} {twins.unit}"
+        read_once = twins.unit == "stories" and label != MATTERING and not unit  # not of shares, nor of ablations
+        few = read_once and twins.stories < ENOUGH
+        narrow = f" (too narrow on fewer than {ENOUGH} stories)" if few else ""
         evidence = (
-            f"On {where}: {int(twins.count[at]):,}{unit} [{float(twins.low[at]):,.1f}, {float(twins.high[at]):,.1f}], "
-            f"{len(twins.twins)} untrained twins {twins.range_of(label)}, p = {float(twins.p[at]):.2f}"
+            f"On {where}: {int(twins.count[at]):,}{unit} [{float(twins.low[at]):,.1f}, {float(twins.high[at]):,.1f}]"
+            f"{narrow}, {len(twins.twins)} untrained twins {twins.range_of(label)}, p = {float(twins.p[at]):.2f}"
             f"{f': {doubt}' if doubt else ''}."
         )
         return cls(int(twins.count[at]), f" on {where}", said, evidence, not doubt)
