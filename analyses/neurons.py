@@ -1,7 +1,7 @@
 """234 neurons of stories2M prefer a part of speech (197 to 274 on 100 stories), and none of its 19 untrained twins;
 none of stories260K does. Few of these labels predict where a neuron fires on other words (29 of 243), and fewer are
-borne out by steering (7) or by ablation (5 of 162). The counts grow with the stories and with the random tokens that
-labels are held against.
+borne out by steering (7) or by ablation (5 of 162, 147 undecided). The counts grow with the stories and with the random
+tokens that labels are held against.
 
 On 300 stories 234 of the 3,072 neurons of stories2M prefer one part of speech (on 100 stories 197 to 274; untrained
 twins 0), and none of the 860 of stories260K; the 38 and 45 that prefer one word are no more than twins have (23 to 70
@@ -19,14 +19,15 @@ names, 2 nouns. By that interval alone 55 would, 9 nouns and 19 adjectives: rari
 of 0.74 to 0.78. Of words 40 of 43 labels predict. Measured as FADE does, against 19 other neurons of the layer and on
 generated stories too, 26 of these 29 labels are surely clearer, 27 respond more and 28 are purer, but steering makes
 the words of 7 alone likelier, of one where it fires and of 6 where it is driven as far below 0 (of 40 words 35, 36, 39
-and 9: 5 and 4; twins' neurons were not steered). Nor does the model miss the neuron there: without it the loss is
-surely higher on the tokens of the label than on others for 5 of 162 neurons of a part of speech and 3 of 38 of a word,
-and for none of as many unlabelled ones of the same layers; ablated as twins are, for none and for 2 (0 to 9), as
-untrained (no twin has a neuron of a part of speech; of a word 1 to 18, p = 0.95). The token alone explains 87% of a
-neuron's variance in the first layer of stories2M (87 to 88; medians, beyond what shuffled tokens do; 100 stories), more
-than in any twin (at most 80%), and 38, 33 and 30% in the later layers, less than in any (twins at least 46, 44 and
-43%): context decides more there. In stories260K it is 77% and then 42 to 27%: in the second layer less than in any twin
-(42, 40 to 43; twins at least 49), elsewhere as in twins.
+and 9: 5 and 4; twins' neurons were not steered). Whether the model misses the neuron there is mostly undecided: without
+it the loss is surely higher on the tokens of the label than on others for 5 of the 162 neurons of a part of speech with
+the highest AUROC and 3 of 38 of a word, surely not for 10 and 0 of them, and 147 and 35 are undecided on 64 stories; it
+is surely higher for none of as many unlabelled neurons of the same layers; ablated as twins are, for none and for 2 (0
+to 9), as untrained (no twin has a neuron of a part of speech; of a word 1 to 18, p = 0.95). The token alone explains
+87% of a neuron's variance in the first layer of stories2M (87 to 88; medians, beyond what shuffled tokens do; 100
+stories), more than in any twin (at most 80%), and 38, 33 and 30% in the later layers, less than in any (twins at least
+46, 44 and 43%): context decides more there. In stories260K it is 77% and then 42 to 27%: in the second layer less than
+in any twin (42, 40 to 43; twins at least 49), elsewhere as in twins.
 
 By the activations on 20,000 tokens, drawn from all that were read, 20 of 21 classes select more neurons of stories2M
 than of any of 19 untrained twins: the first quarter of a story 83 (67 to 103; twins 0 to 8), its last quarter 55 (42 to
@@ -38,8 +39,8 @@ twins (115 to 235), and 17 words before (10 to 27; twins 0 to 1; 100 stories, p 
 
 The published noun and adjective neurons are hardly there: on 100 stories 15 of the 768 neurons of layer 0 of stories2M
 have a part of speech that predicts where they fire on other stories and words (6 to 26; 4 punctuation marks, 4
-prepositions, 3 adjectives, 2 names, 1 noun, 1 adverb; twins 0, p = 0.05), and 1, 1 and 2 of the layers after it, of
-which the last lead (0.1 to 7; twins 0). Of stories260K none has.
+prepositions, 3 adjectives, 2 names, 1 noun, 1 adverb; twins 0, p = 0.05), and 1, 1 and 2 of the layers after it, none
+of which leads (0 to 7; twins 0). Of stories260K none has.
 
 What do the MLP neurons of small story models fire on?
 `python analyses/neurons.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.

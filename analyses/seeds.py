@@ -1,15 +1,16 @@
 """Three seeds of the bundled recipe give about as many labels, to other heads and neurons. 241 of the 3,072 neurons
-prefer a part of speech (217 to 266; 72 nouns, 46 to 98; 41 adjectives, 25 to 57; 19 untrained twins of one seed: none)
-and 6.3 heads have a role (2.8 to 10.0; twins 0). But after heads and neurons are matched by what they do, only 14% of
-the parts of speech are the same in two seeds (9 to 19; pairs at random 0.9%, p = 0.001), and 65% of the roles of heads
-(by chance 46%, p = 0.03; three pairs of runs say no more than 0 to 100). Matched heads have 0.62 of their attention in
-common and activations of matched neurons correlate by 0.28 (0.96 and 0.15 before training). The strongest
-previous-token head, 0.29 of its attention's KL in the end (0.24 to 0.34; twins at most 0.01), has 0.01 at step 128 of
-5,151 and half of its final value between steps 512 and 1,024; induction stays weak (0.05, 0.04 to 0.06; twins 0.01),
-half of its rise done by step 2,048. Noun neurons come before that and before the loss is low, and most go again: 169 at
-step 128 (119 to 220), 221 at step 256 (165 to 277), 72 at the end (46 to 98; twins 0). One-word neurons are as many as
-untrained: 50 (33 to 67; twins 22 to 69). All this is read on the first 50 validation stories, where the loss ends at
-2.18 nats (2.16 to 2.19); on others, the 700 that the recipe validates on, it ends at 1.90, 1.90 and 1.89.
+prefer a part of speech, untested on other stories (217 to 266; 72 nouns, 46 to 98; 41 adjectives, 25 to 57; 19
+untrained twins of one seed: none) and 6.3 heads have a role (2.8 to 10.0; twins 0). But after heads and neurons are
+matched by what they do, only 14% of the parts of speech are the same in two seeds (9 to 19; pairs at random 0.9%, p =
+0.001), and 65% of the roles of heads (by chance 46%, p = 0.03; three pairs of runs say no more than 0 to 100). Matched
+heads have 0.62 of their attention in common and activations of matched neurons correlate by 0.28 (0.96 and 0.15 before
+training). The strongest previous-token head, 0.29 of its attention's KL in the end (0.24 to 0.34; twins at most 0.01),
+has 0.01 at step 128 of 5,151 and half of its final value between steps 512 and 1,024; induction stays weak (0.05, 0.04
+to 0.06; twins 0.01), half of its rise done by step 2,048. Noun neurons come before that and before the loss is low, and
+most go again: 169 at step 128 (119 to 220), 221 at step 256 (165 to 277), 72 at the end (46 to 98; twins 0). One-word
+neurons are as many as untrained: 50 (33 to 67; twins 22 to 69). All this is read on the first 50 validation stories, on
+which intervals over stories are too narrow (these are over seeds too), and where the loss ends at 2.18 nats (2.16 to
+2.19); on others, the 700 that the recipe validates on, it ends at 1.90, 1.90 and 1.89.
 
 How stable are the bundled model's counts and labels, and when do its heads and its noun neurons appear? Its recipe is
 trained with several seeds on the same stories; every snapshot is read on validation stories. Labels of two seeds are

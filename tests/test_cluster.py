@@ -127,6 +127,18 @@ def test_a_local_cluster_gives_the_answer_of_one_process(place, cluster, parts):
 
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_what_a_study_counts_is_the_same_on_a_cluster(place, cluster):
+    """The reducers of `analyze all` that test labels on halves, name what heads write and probe them."""
+    texts = list(CORPUS)
+    reducers = [neurons.HeldOut(k=5, sample=50), heads.Writes(), heads.Probes()]
+    whole = scan(models.load(place), texts, reducers)
+    answers = scan_on_cluster(str(place), texts, reducers, parts=3)
+    same(whole, answers)
+    assert counts(whole) == counts(answers) and whole[0].n_tested > 0
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_labels_of_a_trained_model_on_a_cluster_are_those_of_one_process(cluster):
     corpus, reducers = list(stories("made", limit=30)), [heads.Roles(), neurons.Profiles()]
     whole = scan(models.load("stories2M"), corpus, reducers)

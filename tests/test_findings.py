@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from tslens.bench.gpu_race import COMPARED
+from tslens.pos import TAGS
 
 Numbers = Callable[[Path], list[float]]
 INTERVAL = ("count", "low", "high")
@@ -96,6 +97,27 @@ def agreeing(swap: str) -> Numbers:
     return lambda figures: [n for read in each for of, against in [read(figures)] for n in (of - against, of)]
 
 
+def saying(table: str, finding: str, *labels: str) -> Numbers:
+    """In how many rows of a table of ablations, of labels that begin so, a finding stands."""
+
+    def read(figures: Path) -> list[float]:
+        frame = pd.read_csv(figures / f"{table}.csv")
+        chosen = frame[frame["label"].str.startswith(labels)] if labels else frame
+        return [float((chosen["finding"] == finding).sum())]
+
+    return read
+
+
+def both(*each: Numbers) -> Numbers:
+    """The numbers of several tables."""
+    return lambda figures: [number for read in each for number in read(figures)]
+
+
+def at_one_context(figures: Path) -> list[float]:
+    """Heads of stories2M and of stories260K that have a role at one of two contexts alone."""
+    return [float((~pd.read_csv(figures / f"heads/{model}-contexts.csv")["changed"]).sum()) for model in MODELS]
+
+
 NUMBER = r"([\d.,]+?)"
 WITH_INTERVAL = rf"{NUMBER} \({NUMBER} to {NUMBER}[);]"
 END, MEAN = ("nats per token",), ("mean", "low", "high")
@@ -104,7 +126,14 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      of_both("count")),
     ("heads", rf"intervals {NUMBER} to {NUMBER} and {NUMBER} to {NUMBER}; of 128 tokens",
      of_both("low", "high")),
-    ("seeds", rf"{NUMBER} of the 3,072 neurons prefer a part of speech \({NUMBER} to {NUMBER};",
+    ("heads", rf"and {NUMBER} and {NUMBER} heads have a role at one of both contexts alone", at_one_context),
+    ("epoch", rf"of 64 and 48 heads at most {NUMBER} and {NUMBER} have a name that nothing misses",
+     both(*(saying(f"epoch/{name}-ablation-on-stories", "has a name that nothing misses")
+            for name in ("256x8x8", "512x12")))),
+    ("neurons", rf"by ablation \({NUMBER} of 162, {NUMBER} undecided\)",
+     both(*(saying("neurons/stories2M-ablation", said, *TAGS)
+            for said in ("missed most on the tokens of its label", "not decided")))),
+    ("seeds", rf"{NUMBER} of the 3,072 neurons prefer a part of speech, untested .*?\({NUMBER} to {NUMBER};",
      row("seeds/labels", "label", "part-of-speech neurons", MEAN)),
     ("seeds", rf"and {NUMBER} heads have a role \({NUMBER} to {NUMBER};",
      row("seeds/labels", "label", "heads with a role", MEAN)),
@@ -172,7 +201,7 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
          head=6.6)),
     ("audit", r"of 12,100 random neurons (\d+) and", row("audit/stories2M", "label", "one word", ("false",))),
     ("audit", r"of 12,100 random neurons \d+ and (\d+)", row("audit/stories260K", "label", "one word", ("false",))),
-    ("features", rf"on a token\) {NUMBER} have a part of speech \({NUMBER} to {NUMBER}\)",
+    ("features", rf"on a token\) {NUMBER} have a part of speech \({NUMBER} to {NUMBER};",
      row("features/stories2M", "kind", "features", ("labelled", "labelled_low", "labelled_high"),
          label="part of speech")),
     ("features", rf"On 100 stories {NUMBER} have a part of speech \({NUMBER} to {NUMBER}\)",

@@ -311,8 +311,11 @@ def test_findings_by_hand(model: Any, roles: heads.RolesResult, made_stories: li
     found = heads.ablation(model, made_stories, roles=roles, kinds=("zero", "mean"), rows=4, context=16)
     small, large = BOUND / 2, 3 * BOUND
 
-    def of(head: tuple[int, int], low: float, high: float, contrast: float, second: float | None = None) -> str:
-        """With these ends of the intervals, and this least contrast; `second`: the lower end by the second kind."""
+    def of(
+        head: tuple[int, int], low: float, high: float, contrast: float, second: float | None = None, most: float = 0
+    ) -> str:
+        """With these ends of the intervals, and this least contrast, at most `most` by one kind; `second`: the lower
+        end by the second kind."""
         ends = torch.tensor([low, low if second is None else second])[:, None, None].expand(2, 2, 4)
         given = replace(
             found,
@@ -321,6 +324,7 @@ def test_findings_by_hand(model: Any, roles: heads.RolesResult, made_stories: li
             high=torch.full((2, 2, 4), float(high)),
             q=torch.zeros(2, 2, 4),
             contrast_low=torch.full((2, 3), contrast),
+            contrast_high=torch.tensor([[contrast], [max(contrast, most)]]).expand(2, 3),
             contrast_q=torch.zeros(2, 3),
             predicted=torch.tensor([5.0, 5, 5]),
         )
@@ -333,6 +337,7 @@ def test_findings_by_hand(model: Any, roles: heads.RolesResult, made_stories: li
     assert of((1, 0), large, 1, 0.1, second=small) == "not decided"  # the other kind does not say so
     assert of((0, 1), -small, small, 0.1) == "helps only on the tokens its label predicts"
     assert of((0, 1), -small, small, -0.1) == "has a name that nothing misses"
+    assert of((0, 1), -small, small, -small, most=large) == "not decided"  # it may be missed on its label's tokens
     assert of((1, 1), -small, small, -0.1) == "no name, and nothing misses it"
     assert of((0, 3), -large, large, 0.1) == "not decided"
     assert replace(found, q=torch.full((2, 2, 4), torch.nan)).finding(0, 0) == "no evidence"

@@ -118,3 +118,24 @@ def test_roles_at_two_contexts(roles: heads.RolesResult, refused) -> None:
         heads.contexts({"64": first})
     with refused("not of one model"):
         heads.contexts({"64": first, "320": replace(second, model="another")})
+
+
+def test_a_head_of_one_place_is_absolute_and_one_of_a_distance_is_not(
+    tokenizer: Tokenizer, made_stories: list[str]
+) -> None:
+    """Head 0.0 attends to the fifth token whatever the query, head 0.1 to the keys so far: by the shift that `swaps`
+    makes, and not by numbers that are given."""
+    model = build(Spec(32, 1, 2, d_vocab=tokenizer.size, n_ctx=96), tokenizer=tokenizer, seed=3)
+    with torch.no_grad():
+        model.embed.W_E[:, 0] = 0
+        model.pos_embed.W_pos.zero_()
+        model.pos_embed.W_pos[5, 0] = 30
+        attn = model.blocks[0].attn
+        attn.W_Q[0].zero_()
+        attn.W_K[0].zero_()
+        attn.b_Q[0, 0], attn.W_K[0, 0, 0] = 20, 1
+    roles = heads.roles(model, made_stories, groups=4)
+    found = heads.kernels(roles, heads.swaps(model, made_stories, limit=8, copies=4))
+    assert roles.roles[0][0] == "positional" and found.frames[0][0] == "absolute"
+    assert found.families[0][0] == "unresolved" and found.length[0, 0].isnan()
+    assert heads.kernels(roles).families[0][0] != "previous token"

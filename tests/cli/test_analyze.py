@@ -121,7 +121,7 @@ def test_heads_with_kinds_names_what_heads_choose_and_write(
     said = capsys.readouterr().out
     assert "pronoun to its referent" in said and "have a kind that is named here" in said
     assert "of 4 heads (" in said and "untrained twins: " in said
-    assert "heads change their role between 32 tokens and the whole context" in said
+    assert "heads change their role between 32 tokens and 64 tokens" in said
     assert heads.KindsResult.load(tmp_path).threshold.isfinite().all() and heads.WritesResult.load(tmp_path)
     assert {path.name for path in tmp_path.glob("*.svg")} == {
         f"{name}.svg" for name in ("roles", "kinds", "writes", "kernels", "contexts")

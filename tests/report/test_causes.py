@@ -266,12 +266,15 @@ def test_roles_lead_by_what_swaps_leave(made: Callable[..., ReportData], checked
     twins = replace(data.twins, of_twins=data.twins.of_twins.clone(), twins=["a twin"] * 19)
     of_twins = torch.zeros(19, len(twins.labels), dtype=torch.int64)
     of_twins[0, twins.place(label)] = 1
-    twins = replace(twins, of_twins=of_twins, most=of_twins.amax(0), least=of_twins.amin(0))
-    assert bool(twins.without({}).leads[twins.place(label)]) and twins.leads[twins.place(label)]
+    low = torch.where(torch.arange(len(twins.labels)) == twins.place(label), 1.75, twins.low)
+    twins = replace(twins, of_twins=of_twins, most=of_twins.amax(0), least=of_twins.amin(0), low=low)
+    leads = torch.arange(len(twins.labels)) == twins.place(label)  # as on enough stories, beside 19 twins
+    twins = replace(twins, p=torch.full_like(low, 0.05), leads=leads)
+    assert torch.equal(twins.without({}).leads, leads)
     less = twins.without({label: 1})
     at = less.place(label)
     assert (
-        less.count[at] == 1 and less.low[at] == 0.5 and not less.leads[at] and float(less.p[at]) == pytest.approx(0.1)
+        less.count[at] == 1 and less.low[at] == 0.75 and not less.leads[at] and float(less.p[at]) == pytest.approx(0.1)
     )
     assert less.leads.tolist()[:at] + less.leads.tolist()[at + 1 :] == (
         twins.leads.tolist()[:at] + twins.leads.tolist()[at + 1 :]

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from tslens.corpus import Corpus
     from tslens.models import LanguageModel
 
-SHORT = 64
-"""Tokens of the shorter context at which roles are compared; half of the context of a model that has less than 128."""
-
 
 def heads(
     *,
@@ -86,10 +83,9 @@ def _further(
 ) -> None:
     """What was asked for besides the roles; ablations beside `n` untrained twins."""
     from tslens.analysis import heads as method
-    from tslens.models import spec_of
     from tslens.twins import ablated, control, read_ahead
 
-    swapped, measured = method.swaps(loaded, corpus) if swap else None, roles
+    swapped = method.swaps(loaded, corpus) if swap else None
     if swapped is not None:
         deliver(swapped, corpus=corpus)
         deliver(agreement := method.agreement(roles, swapped), corpus=corpus)
@@ -105,9 +101,7 @@ def _further(
         written = method.writes(loaded, corpus, control=twins, precision=precision)
         deliver(written, corpus=corpus)
         beside_twins(deliver, loaded, corpus, method.Kernels(), method.kernels(roles, swapped), n, "of-kernels")
-        short = min(SHORT, spec_of(loaded).n_ctx // 2)
-        at_short = method.roles(loaded, corpus, context=short, precision=precision)
-        deliver(method.contexts({f"{short} tokens": at_short, "the whole context": measured}), corpus=corpus)
+        deliver(method.at_contexts(loaded, corpus, precision), corpus=corpus)
     if ablate:
         if not kinds:
             note("Kinds of keys and written classes are not asked: a head without a name may have one (--kinds).")

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cyclopts import Parameter
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tslens.scan import Reducer
     from tslens.twins import TwinsResult
 
+Caused = TypeVar("Caused", bound="CountedResult")
 
 Top = Annotated[
     int | None, Parameter(help="Tokens kept for each neuron; else those above its 99.9% quantile, 20 to 64.")
@@ -48,7 +49,9 @@ Ablate = Annotated[
 ]
 Fade = Annotated[
     bool,
-    Parameter(help="Also hold labels that predict against true tags, and steer: does the model write so? (minutes)"),
+    Parameter(
+        help="Also hold labels against true parts of speech, and steer: does it write so? (minutes; kept for the page)"
+    ),
 ]
 OfLayer = Annotated[int | None, Parameter(name="--layer", help="Print neurons of this layer only.")]
 OfLabel = Annotated[
@@ -183,19 +186,23 @@ def _caused(
     n: int,
 ) -> None:
     """Deliver what ablating neurons of these labels does, and FADE's measures, each beside `n` untrained twins."""
+    from dataclasses import replace
+
     from tslens import twins
     from tslens.analysis import neurons as method
+    from tslens.report import fade
 
-    def beside(answer: "CountedResult", count: "Callable[..., TwinsResult]", name: str) -> None:
+    def beside(answer: "Caused", count: "Callable[..., TwinsResult]", name: str) -> "Caused":
         if n:
             deliver(counted := count(loaded, corpus, n=n), name, printed=False)
             answer = counted.beside(answer)
         deliver(answer, corpus=corpus)
+        return replace(answer, corpus=corpus.description)
 
     if ablated is not None:
         beside(method.mean_ablation(loaded, corpus, ablated), twins.ablated_neurons, "of-ablation")
     if steered is not None:
-        beside(method.fade(loaded, corpus, steered), twins.faded, "of-fade")
+        fade.keep(loaded, beside(method.fade(loaded, corpus, steered), twins.faded, "of-fade"))
 
 
 def _selected(

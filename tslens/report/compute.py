@@ -13,7 +13,7 @@ from tslens.analysis import neurons as neurons_analysis
 from tslens.analysis.circuits import CircuitResult
 from tslens.analysis.heads import PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
-from tslens.analysis.neurons import HeldOut, HeldOutResult, Profiles, ProfilesResult
+from tslens.analysis.neurons import FadeResult, HeldOut, HeldOutResult, Profiles, ProfilesResult
 from tslens.audit import Verdict, verdict_of
 from tslens.corpus import Corpus
 from tslens.dynamics import SnapshotResult
@@ -26,7 +26,7 @@ from tslens.evaluation.pairs import PairsResult
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.generate import Sampling, generate, with_room
 from tslens.progress import stage
-from tslens.report import answers, circuits, features
+from tslens.report import answers, circuits, fade, features
 from tslens.report.causes import Causes, why_not
 from tslens.report.causes import causes as causes_of_heads
 from tslens.report.features import FoundFeatures
@@ -90,6 +90,8 @@ class ReportData:
     """The snapshots of its run, earliest first (see `tslens.dynamics.snapshots`); none where they are not shown."""
     circuits: Sequence[CircuitResult] = ()
     """Those that were found of this model and kept."""
+    fade: FadeResult | None = None
+    """FADE's measures of its neurons' labels, where they were kept."""
     features: Sequence[FoundFeatures] = ()
     """Those of sparse autoencoders that were found of this model and kept."""
     suites: Sequence[SuiteResult] = ()
@@ -172,6 +174,7 @@ def _kept(model: "LanguageModel") -> dict[str, Any]:
     instruct, grades = answers.kept_instruct(model)
     return {
         "circuits": circuits.kept(model),
+        "fade": fade.kept(model),
         "features": features.kept(model),
         "suites": answers.kept_suites(model),
         "instruct": instruct,

@@ -13,7 +13,7 @@ from typing import Any
 from tslens import __version__, files
 from tslens.corpus import counted
 from tslens.errors import InputError
-from tslens.report import card_view, circuits, features, glossary, instructions, pairs_view, suites
+from tslens.report import card_view, circuits, fade, features, glossary, instructions, pairs_view, suites
 from tslens.report.about import about
 from tslens.report.causes_view import table
 from tslens.report.clearest import clearest
@@ -125,7 +125,7 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
             f"{heads.role_code.shape[0]} layers of {heads.role_code.shape[1]} heads, named by what they look at over "
             f"{heads.stories:,} stories; a name is given only where it beats its null."
         ),
-        neurons="" if data.neurons is None else _neurons(data.neurons, cuts.detail),
+        neurons="" if data.neurons is None else _neurons(data, data.neurons, cuts.detail),
         neurons_link="" if data.neurons is None else '<a href="#neurons">Neurons</a>',
         circuits=circuits.section(data.circuits, data.name),
         features=features.section(data.features, data.name),
@@ -224,11 +224,12 @@ def _sample(prompt: str, text: str) -> str:
     return f'<article><p class="story">{bold}{html.escape(rest)}{more}</p></article>'
 
 
-def _neurons(found: FoundNeurons, detail: Detail) -> str:
+def _neurons(data: ReportData, found: FoundNeurons, detail: Detail) -> str:
     """The section of neurons, whose table the page's script draws."""
     profiles = found.profiles
     intro = f"All {found.n:,} MLP neurons over {profiles.n_tokens:,} tokens, {profiles.n_stories:,} stories. "
-    return Template(asset("neurons.html")).substitute(intro=glossary.explained(intro + _contexts_shown(found, detail)))
+    intro = glossary.explained(intro + _contexts_shown(found, detail))
+    return Template(asset("neurons.html")).substitute(intro=intro, fade=fade.panel(data.fade, data.name))
 
 
 def _contexts_shown(found: FoundNeurons, detail: Detail) -> str:

@@ -9,7 +9,7 @@ import torch
 from tslens import models, stats
 from tslens.analysis import heads, lens, neurons
 from tslens.errors import InputError
-from tslens.halves import FEWEST, PAIRS, around, on_halves, warn_of_few
+from tslens.halves import ENOUGH, FEWEST, PAIRS, around, on_halves, warn_of_few
 from tslens.memory import give_back
 from tslens.models.twins import twins
 from tslens.progress import off, stage
@@ -17,7 +17,7 @@ from tslens.result import read_on
 from tslens.scan import Reducer, reading
 from tslens.twins import kept as store
 from tslens.twins.reading import Question, ask
-from tslens.twins.result import CHANCE, TwinsResult
+from tslens.twins.result import TwinsResult, leading
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -69,7 +69,7 @@ def compare(
     (asked,), chosen = questions(model, texts, stories, [reducers]), twins(n)
     ask(model, texts, [asked], chosen)
     of = {label: units(model, label) for label in asked.kept[MODEL]}
-    found = result_of(models.name_of(model), len(texts), asked.kept, [str(twin) for twin in chosen], of)
+    found = result_of(models.name_of(model), len(texts), asked.kept, [str(twin) for twin in chosen], of, read_once=True)
     return cast(TwinsResult, read_on(found, stories))
 
 
@@ -86,7 +86,7 @@ def kept_counts(model: "LanguageModel", stories: Iterable[str], reducer: Reducer
     if not {MODEL, *names} <= known.keys():
         return None
     of = {label: units(model, label) for label in known[MODEL]}
-    found = result_of(models.name_of(model), len(texts), known, names, of)
+    found = result_of(models.name_of(model), len(texts), known, names, of, read_once=True)
     return cast(TwinsResult, read_on(found, stories))
 
 
@@ -140,18 +140,27 @@ def units(model: "LanguageModel", label: str) -> int:
 
 
 def result_of(
-    model: str, stories: int, kept: Mapping[str, Counts], names: list[str], of: Mapping[str, int]
+    model: str,
+    stories: int,
+    kept: Mapping[str, Counts],
+    names: list[str],
+    of: Mapping[str, int],
+    *,
+    read_once: bool = False,
 ) -> TwinsResult:
     """The counts of a model, of halves of its stories and of the twins of these names, as kept. `of` is how many heads
-    or neurons could have a label; 0, or without an entry, a share of positions or prompts."""
+    or neurons could have a label; 0, or without an entry, a share of positions or prompts. Counts in which a half reads
+    each of its stories once lead only where the stories are enough for their intervals (see `halves.around`)."""
     labels = list(kept[MODEL])
     own, halves, of_twins = (
         torch.tensor([[kept[name][label] for label in labels] for name in rows])
         for rows in ([MODEL], [name for name in kept if name.startswith("half ")], names)
     )
     count, most = own[0], of_twins.amax(0)
-    low, high = around(count, halves, torch.tensor([of.get(label, 0) for label in labels]))
-    p = stats.rank_p(count.numpy(), of_twins.numpy())
+    units_of = torch.tensor([of.get(label, 0) for label in labels])
+    low, high = around(count, halves, units_of)
+    p = torch.from_numpy(stats.rank_p(count.numpy(), of_twins.numpy())).float()
+    few = read_once and stories < ENOUGH
     return TwinsResult(
         model=model,
         stories=stories,
@@ -162,8 +171,8 @@ def result_of(
         high=high,
         least=of_twins.amin(0),
         most=most,
-        p=torch.from_numpy(p).float(),
-        leads=(low > most) & torch.from_numpy(p <= CHANCE),
+        p=p,
+        leads=leading(low, most, p) & ((units_of == 0) | (not few)),
         of_twins=of_twins,
     )
 

@@ -66,7 +66,7 @@ def result_of(model: "LanguageModel", stories: int, kept: Mapping[str, Rows], na
     spec, tags = models.spec_of(model), [ANY, *pos.TAGS]
     counts = {name: _flat(rows) for name, rows in kept.items()}
     every = dict.fromkeys(counts[MODEL], spec.mlp_width)
-    found = counting.result_of(models.name_of(model), stories, counts, names, every)
+    found = counting.result_of(models.name_of(model), stories, counts, names, every, read_once=True)
     shape = (len(REDUCERS), len(tags), spec.n_layers)
     by_layer = {field: values.unflatten(-1, shape) for field, values in found.tensors().items()}
     return LayersResult(

@@ -17,6 +17,20 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer", bound=CountedResult)
 CHANCE = 0.05
+DECIMAL = 10.0  # ends of intervals below it have a decimal
+
+
+def leading(
+    low: Float[torch.Tensor, " label"], most: Int[torch.Tensor, " label"], p: Float[torch.Tensor, " label"]
+) -> Bool[torch.Tensor, " label"]:
+    """Whether the lower end of a count's interval, as the whole count nearest to it, exceeds the count of every twin,
+    and p is at most 0.05. Where twins have none, one head or neuron alone does not lead."""
+    return (low > most + 0.5) & (p <= CHANCE)
+
+
+def _end(value: float) -> str:
+    """An end of an interval, with one decimal where that tells it from a whole count."""
+    return f"{value:,.1f}" if 0 < value < DECIMAL else f"{value:,.0f}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +68,8 @@ class TwinsResult(Result):
     """Rank of the model's count among its own and the twins' (Phipson and Smyth 2010, doi:10.2202/1544-6115.1585):
     0.05 at best with 19 twins."""
     leads: Bool[torch.Tensor, " label"]
-    """Whether the lower end of the interval exceeds the count of every twin, and p is at most 0.05 (with 19 of them or
-    more)."""
+    """Whether the lower end of the interval, rounded, exceeds the count of every twin, p is at most 0.05 (with 19 of
+    them or more), and the stories are enough for the interval (`halves.ENOUGH`)."""
     of_twins: Int[torch.Tensor, "twin label"]
     """The counts of the twins."""
     unit: str = field(default="stories", kw_only=True)
@@ -71,9 +85,10 @@ class TwinsResult(Result):
         """The counts less these of each label, which a test of the model alone took away; twins keep theirs."""
         less = torch.tensor([lost.get(label, 0) for label in self.labels])
         count, low, high = ((of - less).clamp(min=0) for of in (self.count, self.low, self.high))
-        p = torch.from_numpy(stats.rank_p(count.numpy(), self.of_twins.numpy()))
-        leads = torch.where(less > 0, (low > self.most) & (p <= CHANCE), self.leads)
-        return replace(self, count=count, low=low, high=high, p=torch.where(less > 0, p.float(), self.p), leads=leads)
+        rank = torch.from_numpy(stats.rank_p(count.numpy(), self.of_twins.numpy())).float()
+        p = torch.where(less > 0, rank, self.p)
+        leads = self.leads & leading(low, self.most, p)
+        return replace(self, count=count, low=low, high=high, p=p, leads=leads)
 
     def range_of(self, label: str) -> str:
         """The smallest and the largest count of a twin: '0', '49 to 63'."""
@@ -88,9 +103,9 @@ class TwinsResult(Result):
             return ""
         if self.high[at] < self.least[at]:
             return "every untrained twin has more"
-        above = bool(self.low[at] > self.most[at])
-        if above:
-            return "too few twins to say that this is training"
+        if leading(self.low[at], self.most[at], torch.zeros(())):
+            few = "twins" if self.p[at] > CHANCE else "stories"
+            return f"too few {few} to say that this is training"
         more = bool(self.count[at] > self.most[at])
         return "not surely more than untrained twins have" if more else "this says nothing about training"
 
@@ -99,7 +114,7 @@ class TwinsResult(Result):
         those that neither the model nor a twin earns."""
         places = [i for i in map(self.place, labels) if self.count[i] or self.most[i]]
         parts = (
-            f"{int(self.count[i]):,} {self.labels[i]} ({float(self.low[i]):,.0f} to {float(self.high[i]):,.0f}; "
+            f"{int(self.count[i]):,} {self.labels[i]} ({_end(float(self.low[i]))} to {_end(float(self.high[i]))}; "
             f"twins: {self.range_of(self.labels[i])}; p = {float(self.p[i]):.2f})"
             for i in places
         )

@@ -19,7 +19,7 @@ from tslens.progress import bar, off
 from tslens.twins import kept as store
 from tslens.twins.checked import named
 from tslens.twins.counting import TWINS, Counts, result_of
-from tslens.twins.result import TwinsResult
+from tslens.twins.result import TwinsResult, leading
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -68,7 +68,7 @@ def on_task(
     low[right] = min(float(low[right]), 2 * able.pairs * able.low)  # halves hold all templates, so not their variance
     high[right] = max(float(high[right]), 2 * able.pairs * able.high)
     high[found.place(DOES)] = min(float(high[found.place(DOES)]), 1.0)  # it does it, or not
-    return replace(found, low=low, high=high, leads=found.leads & (low > found.most), unit="pairs")
+    return replace(found, low=low, high=high, leads=found.leads & leading(low, found.most, found.p), unit="pairs")
 
 
 def beside_task(found: TwinsResult, answer: circuits.PatchingResult) -> circuits.PatchingResult:

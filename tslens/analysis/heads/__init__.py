@@ -7,15 +7,16 @@ roles that contradicts. `probes(model, stories)` reads parts of speech from quer
 `kinds(model, stories)` says which keys each head chooses by their content, `writes` which word
 classes it writes; `Kinds` and `Writes` are their reducers.
 `kernels(roles)` says how the attention of positional heads falls with distance (`Kernels` is its reducer),
-`contexts` which roles change with the context.
+`at_contexts` which roles change with the context.
 """
 
 from tslens.analysis.heads.ablation import ablation
 from tslens.analysis.heads.ablation_result import AblationResult
 from tslens.analysis.heads.agreement import AgreementResult, agreement
+from tslens.analysis.heads.contexts import ContextsResult, at_contexts, contexts
 from tslens.analysis.heads.control import Control
 from tslens.analysis.heads.kernels import Kernels, kernels
-from tslens.analysis.heads.kernels_result import FAMILIES, ContextsResult, KernelsResult, contexts
+from tslens.analysis.heads.kernels_result import FAMILIES, KernelsResult
 from tslens.analysis.heads.kinds import MADE, Kinds, kinds
 from tslens.analysis.heads.kinds_result import KindsResult, WritesResult
 from tslens.analysis.heads.kinds_weights import KINDS
@@ -69,6 +70,7 @@ __all__ = [
     "WritesResult",
     "ablation",
     "agreement",
+    "at_contexts",
     "contexts",
     "kernels",
     "kinds",

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 Q = 0.05
 BOUND = 0.01
-"""Nats per token, 1% of perplexity. Nothing misses a head whose every interval lies within it on either side; a head
-matters if every increase is at least as large and every interval above 0, with q < 0.05."""
+"""Nats per token, 1% of perplexity. Nothing misses a head whose every interval lies within it on either side, and whose
+labels' tokens surely cost less than so much more than others; a head matters if every increase is at least as large and
+every interval above 0, with q < 0.05."""
 
 FINDINGS = (
     "matters, and has no name",
@@ -172,7 +173,7 @@ class AblationResult(CountedResult):
             return f"matters, {where} on the tokens its label predicts" if asked else "matters"
         if serves:
             return "helps only on the tokens its label predicts"
-        if ((low > -BOUND) & (high < BOUND)).all():
+        if ((low > -BOUND) & (high < BOUND)).all() and bool((self.contrast_high[:, tests] < BOUND).all()):
             return "has a name that nothing misses" if role else "no name, and nothing misses it"
         return "not decided"
 
