@@ -15,7 +15,7 @@ which intervals over stories are too narrow (these are over seeds too), and wher
 How stable are the bundled model's counts and labels, and when do its heads and its noun neurons appear? Its recipe is
 trained with several seeds on the same stories; every snapshot is read on validation stories. Labels of two seeds are
 compared after heads and neurons of each layer are matched, beside random pairs.
-`python analyses/seeds.py --stories FILE` trains what is missing and draws this again.
+`python analyses/seeds.py --stories FILE --limit 50` trains what is missing and draws this again.
 """
 
 from _runs import Plan, StudyRuns, options
@@ -30,7 +30,7 @@ RECIPE, CONTEXT, VOCABULARY = "stories2M", 320, 2048
 SHOWN = (LOSS, PREVIOUS, INDUCTION, "NOUN neurons")
 
 parser = options("seeds", tokens=0)  # what they are is the recipe's
-parser.add_argument("--limit", type=int, default=50, help="validation stories that snapshots are read on")
+parser.add_argument("--limit", type=int, default=100, help="validation stories that snapshots are read on")
 asked = parser.parse_args()
 
 

@@ -130,6 +130,8 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
     ("epoch", rf"of 64 and 48 heads at most {NUMBER} and {NUMBER} have a name that nothing misses",
      both(*(saying(f"epoch/{name}-ablation-on-stories", "has a name that nothing misses")
             for name in ("256x8x8", "512x12")))),
+    ("neurons", rf"on 100 other stories {NUMBER} have a part of speech, and {NUMBER} neurons have the same one on both",
+     row("neurons/stories2M-again", "kind", "part of speech", ("second", "same"))),
     ("neurons", rf"by ablation \({NUMBER} of 162, {NUMBER} undecided\)",
      both(*(saying("neurons/stories2M-ablation", said, *TAGS)
             for said in ("missed most on the tokens of its label", "not decided")))),

@@ -12,7 +12,7 @@ from tslens.cli.options import Json, Limit, Stories, corpus_of
 def dynamics(
     *runs: str,
     stories: Stories = None,
-    limit: Limit = 50,
+    limit: Limit = 100,
     checkpoints: Annotated[bool, Parameter(negative=())] = False,
     layers: Annotated[bool, Parameter(negative=())] = False,
     n: Annotated[int, Parameter(name="--twins")] = 19,

@@ -21,7 +21,7 @@ Film = Annotated[
     bool | None,
     Parameter(
         help="Show the model at every snapshot of its run, with a slider; each is measured once, in seconds, on the "
-        "first 50 stories, and kept. Default: where `analyze dynamics` has kept them."
+        "first 100 stories, and kept. Default: where `analyze dynamics` has kept them."
     ),
 ]
 

@@ -40,7 +40,7 @@ from tslens.scan import Reducer, scan
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-STORIES = 50
+STORIES = 100
 VERSION = 10
 """Part of the key of kept snapshots: raise it when the rule of a score changes."""
 REDUCERS: tuple[Reducer[Any, Any], ...] = (heads.Roles(), neurons.Profiles(), lens.ByDepth())

@@ -79,7 +79,8 @@ def headline(found: "ProfilesResult") -> str:
     if found.tests:
         tested = f" One half of the stories gives {_predicting(found, kinds)} of these too, which predict on the other."
     beside = f"held against {len(found.sample_tokens):,} random tokens"
-    return f"{said}, and {words:,} one word, {beside}{by_label}.{tested}"
+    rare = f" ({found.too_rare:,} more fire on a word too rare among these to test)" if found.too_rare else ""
+    return f"{said}, and {words:,} one word{rare}, {beside}{by_label}.{tested}"
 
 
 def _predicting(found: "ProfilesResult", kinds: "dict[str, Tensor]") -> str:
