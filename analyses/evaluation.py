@@ -86,7 +86,7 @@ from tslens.evaluation.card import card, controls, reference, score_texts
 from tslens.evaluation.coloured import coloured_figure
 from tslens.evaluation.instruct import instruct
 from tslens.evaluation.loss import loss
-from tslens.evaluation.pairs import own_pairs, read_pairs, score
+from tslens.evaluation.pairs import five_gram_of, own_pairs, read_pairs, score
 from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suites import suite, suites
 from tslens.evaluation.writing import STORE, WritingSettings, prompts_of, write
@@ -101,8 +101,7 @@ from tslens.stories import stories
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-PAIRS = 500  # of each of our phenomena
-OTHERS, FEWEST = 400, 100  # of each paradigm of --pairs, which has at least so many
+PAIRS, OTHERS, FEWEST = 500, 400, 100  # of each of our phenomena, and of each paradigm of --pairs of at least so many
 WRITTEN = 100  # stories and endings
 CUT = 50  # real stories that are cut
 INSTRUCTIONS = 500
@@ -148,7 +147,8 @@ def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
         for model in models.values():
             answers.keep_suite(model, suite(name), answered)
         print(answered)
-    n_grams = {"5-gram": kept_five_gram(train, cache() / "ngrams", source=train.name)}
+    name = five_gram_of("the training stories", train, models)
+    n_grams = {name: kept_five_gram(train, cache() / "ngrams", source=train.name)}
     preferred = score(models, own_pairs(PAIRS), n_grams=n_grams)
     save(preferred.figure(), folder / "pairs.svg", preferred.summary())
     preferred.by_paradigm().to_csv(folder / "pairs-phenomena.csv", index=False)

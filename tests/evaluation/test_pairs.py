@@ -15,7 +15,7 @@ from scipy import stats as scipy_stats
 from tslens import cli, models, stats
 from tslens.cli.pairs import n_grams_of
 from tslens.errors import InputError
-from tslens.evaluation.pairs import PairSet, PairsResult, known, own_pairs, read_pairs, score
+from tslens.evaluation.pairs import PairSet, PairsResult, known, other_data, own_pairs, read_pairs, score
 from tslens.models import Spec, build
 from tslens.ngrams import five_gram, keeping, kneser_ney
 from tslens.report import answers
@@ -271,7 +271,7 @@ def test_a_model_of_the_same_stories_under_another_name_has_no_other_data(in_tmp
     tales = ["The dog was big.", "The dogs were big."]
     (in_tmp / "tales.txt").write_text("\n<|endoftext|>\n".join(tales))
     record = {"data": {"source": "two tales", "digests": {".": digest_of(tales)}}}
-    monkeypatch.setattr(models, "training_record", lambda model: record if model == "own" else {})
+    monkeypatch.setattr(other_data, "training_record", lambda model: record if model == "own" else {})
     assert list(n_grams_of({"own": "own"}, "tales.txt")) == ["5-gram of tales.txt"]
     assert list(n_grams_of({"own": "own", "b": "b"}, "tales.txt")) == ["5-gram of tales.txt (other data than of b)"]
     record["data"]["digests"]["."] = digest_of(tales[::-1])

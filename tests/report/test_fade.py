@@ -75,3 +75,9 @@ def test_without_measures_the_command_is_given() -> None:
     nothing = measured().tensors()
     empty = {name: tensor[:0] for name, tensor in nothing.items()}
     assert "No label predicts" in fade.panel(measured(labels=[], **empty), "m")
+
+
+def test_the_bundled_model_brings_them_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TSLENS_CACHE", str(tmp_path))
+    found = fade.kept(models.load("stories2M"))
+    assert found is not None and len(found.labels) > 20 and found.counts()["part-of-speech neurons of purity"] > 10

@@ -1,8 +1,8 @@
 """The command that scores models on minimal pairs."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -85,10 +85,10 @@ def n_grams_of(models: "Mapping[str, LanguageModel]", source: str | None) -> "di
     it is other data for."""
     if source == NONE:
         return {}
+    from tslens.evaluation.pairs import five_gram_of
     from tslens.files import cache
-    from tslens.models import home_of, training_record
+    from tslens.models import home_of
     from tslens.ngrams import kept_five_gram
-    from tslens.stories.digests import digest_of
 
     texts: dict[str, Sequence[str]] = {}
     trained: dict[str, set[str]] = {}
@@ -100,24 +100,10 @@ def n_grams_of(models: "Mapping[str, LanguageModel]", source: str | None) -> "di
         place, read, own = counted[key]
         texts.setdefault(place, read)
         trained.setdefault(place, set()).update([name] if own else [])
-    found: dict[str, NGram] = {}
-    for place, read in texts.items():
-        digest = digest_of(read)
-        others = [
-            name
-            for name, model in models.items()
-            if name not in trained[place] and digest not in _digests(training_record(model))
-        ]
-        of_whom = "" if len(others) == len(models) else f" than of {', '.join(others)}"
-        name = f"5-gram of {place}" + (f" (other data{of_whom})" if others else "")
-        found[name] = kept_five_gram(read, cache() / "ngrams", source=place)
-    return found
-
-
-def _digests(record: Mapping[str, Any]) -> Collection[str]:
-    """Of the stories that a model was trained on, by its record."""
-    digests = (record.get("data") or {}).get("digests") or {}
-    return [digest for part, digest in digests.items() if part != "validation"]
+    return {
+        five_gram_of(place, read, models, trained[place]): kept_five_gram(read, cache() / "ngrams", source=place)
+        for place, read in texts.items()
+    }
 
 
 def _counted(model: "LanguageModel", source: str | None) -> tuple[str, Sequence[str], bool]:
