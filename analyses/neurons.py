@@ -14,21 +14,22 @@ count, and no list: on 100 other stories 237 have a part of speech, and 126 neur
 by chance). And they grow with the random tokens that labels are held against, 1,000 here: of 200 stories of V2 against
 1,000, 4,000 and 10,000 tokens 271, 414 and 482 neurons prefer a part of speech, 45, 82 and 90 a word, and 58, 94 and 99
 labels predict (`tslens analyze neurons --sample N`): a word that is not one token in a hundred is named by no neuron
-against 1,000. A part of speech rarely says where a neuron fires: made on 157 stories, 29 of 243 labels predict it on
-143 others and on other words (AUROC above 0.7 with its whole interval, among words of like frequency too): 8
-punctuation marks, 8 adjectives, 4 names, 2 nouns. By that interval alone 55 would, 9 nouns and 19 adjectives: rarity
-alone separates nouns with an AUROC of 0.74 to 0.78. Of words 40 of 43 labels predict. Measured as FADE does, against 19
-other neurons of the layer and on generated stories too, 26 of these 29 labels are surely clearer, 27 respond more and
-28 are purer, but steering makes the words of 7 alone likelier, of one where it fires and of 6 where it is driven as far
-below 0 (of 40 words 35, 36, 39 and 9: 5 and 4; twins' neurons were not steered). Whether the model misses the neuron
-there is mostly undecided: without it the loss is surely higher on the tokens of the label than on others for 5 of the
-162 neurons of a part of speech with the highest AUROC and 3 of 38 of a word, surely not for 10 and 0 of them, and 147
-and 35 are undecided on 64 stories; it is surely higher for none of as many unlabelled neurons of the same layers;
-ablated as twins are, for none and for 2 (0 to 9), as untrained (no twin has a neuron of a part of speech; of a word 1
-to 18, p = 0.95). The token alone explains 87% of a neuron's variance in the first layer of stories2M (87 to 88;
-medians, beyond what shuffled tokens do; 100 stories), more than in any twin (at most 80%), and 38, 33 and 30% in the
-later layers, less than in any (twins at least 46, 44 and 43%): context decides more there. In stories260K it is 77% and
-then 42 to 27%: in the second layer less than in any twin (42, 40 to 43; twins at least 49), elsewhere as in twins.
+against 1,000 (the command tests such words by tokens of their own, and counts them nowhere). A part of speech rarely
+says where a neuron fires: made on 157 stories, 29 of 243 labels predict it on 143 others and on other words (AUROC
+above 0.7 with its whole interval, among words of like frequency too): 8 punctuation marks, 8 adjectives, 4 names, 2
+nouns. By that interval alone 55 would, 9 nouns and 19 adjectives: rarity alone separates nouns with an AUROC of 0.74 to
+0.78. Of words 40 of 43 labels predict. Measured as FADE does, against 19 other neurons of the layer and on generated
+stories too, 26 of these 29 labels are surely clearer, 27 respond more and 28 are purer, but steering makes the words of
+7 alone likelier, of one where it fires and of 6 where it is driven as far below 0 (of 40 words 35, 36, 39 and 9: 5 and
+4; twins' neurons were not steered). Whether the model misses the neuron there is mostly undecided: without it the loss
+is surely higher on the tokens of the label than on others for 5 of the 162 neurons of a part of speech with the highest
+AUROC and 3 of 38 of a word, surely not for 10 and 0 of them, and 147 and 35 are undecided on 64 stories; it is surely
+higher for none of as many unlabelled neurons of the same layers; ablated as twins are, for none and for 2 (0 to 9), as
+untrained (no twin has a neuron of a part of speech; of a word 1 to 18, p = 0.95). The token alone explains 87% of a
+neuron's variance in the first layer of stories2M (87 to 88; medians, beyond what shuffled tokens do; 100 stories), more
+than in any twin (at most 80%), and 38, 33 and 30% in the later layers, less than in any (twins at least 46, 44 and
+43%): context decides more there. In stories260K it is 77% and then 42 to 27%: in the second layer less than in any twin
+(42, 40 to 43; twins at least 49), elsewhere as in twins.
 
 By the activations on 20,000 tokens, drawn from all that were read, 20 of 21 classes select more neurons of stories2M
 than of any of 19 untrained twins: the first quarter of a story 83 (67 to 103; twins 0 to 8), its last quarter 55 (42 to

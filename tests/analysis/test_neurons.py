@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 from tslens import forward, models, pos, scan, stats
 from tslens.analysis import neurons
 from tslens.analysis.neurons import figure, labels, layers, null, reducer, words
+from tslens.analysis.neurons.choice import is_too_rare
 from tslens.analysis.neurons.sample import draws_of, places_of, prefixes_of
 from tslens.analysis.neurons.tops import NOWHERE
 from tslens.plots import text
@@ -690,9 +691,9 @@ def test_neurons_of_a_word_that_is_too_rare_in_the_sample_are_counted(answer):
     share[0, :3], q[0, :2] = 0.95, torch.nan
     unlabelled = {"label": torch.full_like(answer.label, -1), "by_word": torch.zeros_like(answer.by_word)}
     changed = dataclasses.replace(answer, word_share=share, word_q=q, **unlabelled)
-    assert changed.too_rare == 2 and "Of 2 more neurons one word is on top that has fewer than 10 of the" in str(
-        changed
-    )
+    said = "Of 2 more neurons one word is on top that has fewer than 10 of the"
+    assert int(is_too_rare(changed).sum()) == 2 and said in str(changed) and "more (`--sample`) test it" in str(changed)
+    assert "1 fire on it, by more tokens of it." in str(dataclasses.replace(changed, rare_words=[[0, 1]]))
     assert "one word is on top" not in str(dataclasses.replace(changed, word_share=torch.zeros_like(share)))
 
 
@@ -764,4 +765,4 @@ def test_refusals(answer):
 def test_a_label_that_near_a_threshold_is_not_given() -> None:
     q = torch.tensor([0.0489, 0.0491, 0.01, 0.01, float("nan")])
     low = torch.tensor([0.6, 0.6, 0.5011, 0.5009, 0.6])
-    assert labels._clear(q, low).tolist() == [True, False, True, False, False]
+    assert labels.is_clear(q, low).tolist() == [True, False, True, False, False]

@@ -193,8 +193,8 @@ def notes(found: "AuditResult") -> list[str]:
         "The share of what is named so is of all that are named; for one word and sets of words it is of the random "
         f"neurons, which do fire on such words ({_of_given(found, ONE_WORD)} of all that are called after one word are "
         "random). So sets of words fail no audit, neither missed nor found there.",
-        "The word of a planted neuron is the commonest: one of which 1,000 random tokens hold fewer than 10 is too "
-        "rare to be tested, and its neuron stays unresolved (analyze neurons --sample).",
+        "The word of a planted neuron is the commonest: one of which 1,000 random tokens hold fewer than 10 is tested "
+        "by tokens of its own (analyze neurons), in no count and in no audit.",
         "Families of kernels have no interval, so there is no coverage of it.",
         one_sided(found.tests, found.test_kinds, found.test_value.tolist(), found.runs),
         "Not audited: written classes but nouns and articles, absolute and broad kernels, words before a neuron's.",

@@ -170,6 +170,7 @@ def _labelled(
     untested = isinstance(spec_of(loaded, compressors=True), CompressorSpec) and not (test or fade)
     asked += [] if untested else [method.HeldOut(**drawn)]
     labelled, *tests = scan(asked)
+    labelled = labelled if untested else method.rare_words(loaded, corpus, labelled, scan)
     profiles: ProfilesResult = tests[0].qualify(labelled) if tests else labelled
     profiles = beside_twins(deliver, loaded, corpus, asked[0], choose(profiles), n, "of-labels")
     if test:

@@ -10,6 +10,7 @@ from tslens.analysis.neurons.mean_ablation import mean_ablation
 from tslens.analysis.neurons.mean_ablation_result import MeanAblationResult
 from tslens.analysis.neurons.patterns import Patterns, patterns
 from tslens.analysis.neurons.patterns_result import PatternsResult
+from tslens.analysis.neurons.rare_words import rare_words
 from tslens.analysis.neurons.reducer import Profiles, profiles
 from tslens.analysis.neurons.result import SILENT, ProfilesResult
 from tslens.analysis.neurons.selectivity import Selectivity, selectivity
@@ -36,6 +37,7 @@ __all__ = [
     "mean_ablation",
     "patterns",
     "profiles",
+    "rare_words",
     "selectivity",
     "usual_choice",
 ]

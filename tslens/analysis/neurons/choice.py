@@ -5,8 +5,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
+from jaxtyping import Bool
+from torch import Tensor
 
 from tslens import pos
+from tslens.analysis.neurons.labels import NEARLY
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 TOKEN, UNRESOLVED = "token", "unresolved"
 PREDICTS, TAIL, UNTESTED = "predicts", "tail selector", "untested"
 """What other stories say of a label."""
+RARE = "rare word"
+"""Said of a neuron of one word that the random tokens do not test."""
 
 
 def check(n_layers: int, pieces: Sequence[str], layer: int | None, label: str | None, word: str | None) -> None:
@@ -28,6 +33,12 @@ def check(n_layers: int, pieces: Sequence[str], layer: int | None, label: str | 
         raise InputError(f"--label is {label!r}; it may be {', '.join(known[:-1])} or {known[-1]}.{near}")
     if word is not None and not (word.strip() and _tokens(pieces, word)):
         raise InputError(f"--word is {word!r}, which is no token of this model; --stories with it and --top show more.")
+
+
+def is_too_rare(found: "ProfilesResult") -> Bool[Tensor, "layer neuron"]:
+    """Which neurons have no label, and on top nearly one word alone, of which the random sample has fewer than 10
+    tokens: too few to test it."""
+    return ~found.is_labelled & (found.word_share >= NEARLY) & found.word_q.isnan()
 
 
 def choose(

@@ -21,7 +21,7 @@ are top tokens. The sample that tests the candidate has then chosen it too, so p
 
 A neuron without such a label whose top tokens are nearly all one word is labelled with the word if tokens of that word
 in the sample excite it more than others (AUROC, q over all such neurons). Where the sample has too few of them, it gets
-no label.
+no label (but see `rare_words`).
 
 Two activations that differ by rounding alone may change places with the batches in which stories are read, which moves
 an AUROC by a swap of ranks. A neuron whose q or AUROC lies that near its threshold (`NEAR_Q`, `NEAR_AUROC`) has no
@@ -122,7 +122,7 @@ def preference(
     p_of_sample[few] = (p_of_sample[few] * len(pos.TAGS)).clip(max=1)
     part = _part_of_speech(counts, p, p_of_sample, null.base, tags_of_sample, *drawn)
     word = _one_word(*commonest_word(row, words, len(tags)), of_sample, *drawn)
-    by_word = (part["label"] < 0) & _clear(word["word_q"], word["word_auroc_low"])
+    by_word = (part["label"] < 0) & is_clear(word["word_q"], word["word_auroc_low"])
     return Preference(**part, **word, by_word=by_word, drawn_words=_drawn(few[chosen[0]], chosen[1], part["label"]))
 
 
@@ -185,7 +185,7 @@ def _part_of_speech(
     best, may_be, share = _candidate(counts, p_of_top, base)
     apart = stats.auroc(values, sample_tags[None, :] == best[:, None], clusters=story, enough=ENOUGH)
     q = stats.benjamini_hochberg(np.where(np.isnan(apart.p), 1, p_of_sample[each, best]))
-    named = _clear(q, apart.low) & may_be
+    named = is_clear(q, apart.low) & may_be
     return {
         "label": _tensor(np.where(named, best, -1)),
         "best": _tensor(best),
@@ -203,7 +203,7 @@ def _part_of_speech(
     }
 
 
-def _clear(q: Values, low: Values) -> Values:
+def is_clear(q: Values, low: Values) -> Values:
     """Whether q and the lower end of the AUROC pass their thresholds, and by more than rounding changes."""
     return (q <= FALSE_DISCOVERIES * (1 - NEAR_Q)) & (low > 0.5 + NEAR_AUROC)
 

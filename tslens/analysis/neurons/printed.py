@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from tslens.analysis.neurons.choice import PREDICTS
+from tslens.analysis.neurons.choice import PREDICTS, is_too_rare
 from tslens.analysis.neurons.labels import ENOUGH
 from tslens.tables import as_text
 
@@ -47,16 +47,11 @@ def text(found: "ProfilesResult") -> str:
     """The headline, the first rows of the summary, the stories, and the counts of untrained twins."""
     rows = table(found)
     cut = f"The first {SHOWN} of {len(rows):,}; --out writes all." if len(rows) > SHOWN else ""
-    rare = (
-        f"Of {found.too_rare:,} more neurons one word is on top that has fewer than {ENOUGH} of the "
-        f"{len(found.sample_tokens):,} random tokens, too few to label it: more (`--sample`) test it."
-    )
     essential = [*found.essential]
     if found.held_out:
         essential[essential.index("auroc") : essential.index("auroc") + 1] = HELD_OUT[:2]
     shown = as_text(rows.head(SHOWN), essential) if len(rows) else "None is of that kind."
-    more = rare if found.too_rare else ""
-    lines = [headline(found), found.said_of_twins(), shown, cut, found.said_of_stories(), more]
+    lines = [headline(found), found.said_of_twins(), shown, cut, found.said_of_stories(), _rare(found)]
     return "\n".join(filter(None, lines))
 
 
@@ -79,8 +74,20 @@ def headline(found: "ProfilesResult") -> str:
     if found.tests:
         tested = f" One half of the stories gives {_predicting(found, kinds)} of these too, which predict on the other."
     beside = f"held against {len(found.sample_tokens):,} random tokens"
-    rare = f" ({found.too_rare:,} more fire on a word too rare among these to test)" if found.too_rare else ""
-    return f"{said}, and {words:,} one word{rare}, {beside}{by_label}.{tested}"
+    return f"{said}, and {words:,} one word, {beside}{by_label}.{tested}"
+
+
+def _rare(found: "ProfilesResult") -> str:
+    """How many neurons have a word on top that is too rare among the random tokens; empty if none has."""
+    if not (n := int(is_too_rare(found).sum())):
+        return ""
+    said = (
+        f"Of {n:,} more neurons one word is on top that has fewer than {ENOUGH} of the {len(found.sample_tokens):,} "
+        "random tokens, too few to label it: "
+    )
+    if found.rare_words is None:
+        return f"{said}more (`--sample`) test it."
+    return f"{said}{len(found.rare_words):,} fire on it, by more tokens of it. Untrained twins were not asked."
 
 
 def _predicting(found: "ProfilesResult", kinds: "dict[str, Tensor]") -> str:

@@ -9,8 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.analysis.neurons import printed
-from tslens.analysis.neurons.choice import PREDICTS, UNRESOLVED
-from tslens.analysis.neurons.labels import NEARLY
+from tslens.analysis.neurons.choice import PREDICTS, RARE, UNRESOLVED
 from tslens.analysis.neurons.view import Profile
 from tslens.errors import InputError
 from tslens.plots.text import commonest, listed, shown
@@ -152,6 +151,9 @@ class ProfilesResult(CountedResult):
     `untested`, empty where it has none. Empty where labels were not tested."""
     held_out: list[list[list[float]]] = dataclasses.field(default_factory=list, kw_only=True)
     """By layer and neuron the numbers of that test, by `printed.HELD_OUT`; empty where the label was not tested."""
+    rare_words: list[list[int]] | None = dataclasses.field(default=None, kw_only=True)
+    """Layer and number of the neurons without a label that fire on one word too rare among the random tokens, by tokens
+    of that word (`rare_words`); None where that was not asked."""
     chosen: list[list[int]] | None = dataclasses.field(default=None, kw_only=True)
     """Layer and number of the neurons that the summary shows (`choice.choose`); None for all."""
     by_share: bool = dataclasses.field(default=False, kw_only=True)
@@ -169,12 +171,13 @@ class ProfilesResult(CountedResult):
     def label_of(self, layer: int, neuron: int) -> str:
         """The neuron's `name_of`, and unless it predicts where the neuron fires: `NOUN, tail selector`."""
         test = self.tests[layer][neuron] if self.tests else ""
-        return f"{self.name_of(layer, neuron)}{f', {test}' if test not in ('', PREDICTS) else ''}"
+        said = RARE if [layer, neuron] in (self.rare_words or ()) else test
+        return f"{self.name_of(layer, neuron)}{f', {said}' if said not in ('', PREDICTS) else ''}"
 
     def name_of(self, layer: int, neuron: int) -> str:
         """The part of speech the neuron is labelled with, or one word (`token: and`), or `unresolved`."""
         label = int(self.label[layer, neuron])
-        if label < 0 and self.by_word[layer, neuron]:
+        if label < 0 and (self.by_word[layer, neuron] or [layer, neuron] in (self.rare_words or ())):
             return f"token: {shown(self.pieces[int(self.word[layer, neuron])])}"
         return self.tags[label] if label >= 0 else UNRESOLVED
 
@@ -182,12 +185,6 @@ class ProfilesResult(CountedResult):
     def is_labelled(self) -> Bool[Tensor, "layer neuron"]:
         """Whether a neuron is labelled, with a part of speech or with one word."""
         return (self.label >= 0) | self.by_word
-
-    @property
-    def too_rare(self) -> int:
-        """The number of neurons without a label whose top tokens are nearly all one word, of which the random sample
-        has fewer than 10 tokens: too few to test it."""
-        return int((~self.is_labelled & (self.word_share >= NEARLY) & self.word_q.isnan()).sum())
 
     def counts(self) -> dict[str, int]:
         """The number of neurons labelled with a part of speech, with each of these, and with one word; and of those
