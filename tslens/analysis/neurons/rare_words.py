@@ -11,7 +11,7 @@ These neurons are not among the counts of labels, which untrained twins have by 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +38,7 @@ Place = tuple[int, int]
 
 @dataclass
 class DrawnTokens:
-    """Random tokens, and tokens of each word, with the activations of the neurons in question alone."""
+    """Random tokens with the activations of all neurons in question, and tokens of each word with those of its own."""
 
     word_of: Int[Tensor, " vocabulary"]
     random: Sample
@@ -55,6 +55,11 @@ class WordTokens:
     """The word of each (`pos.types.words`)."""
     sample: int = 1000
 
+    @cached_property
+    def members(self) -> dict[int, list[int]]:
+        """The numbers of the neurons of each word."""
+        return {word: [i for i, of in enumerate(self.words) if of == word] for word in dict.fromkeys(self.words)}
+
     def hooks(self, spec: Spec) -> Sequence[str]:
         """The neurons of the layers in question."""
         return [f"blocks.{layer}.mlp.hook_post" for layer in sorted({layer for layer, _ in self.places})]
@@ -64,23 +69,25 @@ class WordTokens:
         from tslens.models import tokenizer_of
 
         tokenizer = tokenizer_of(model)
-        empty = partial(Sample.empty, window=1, layers=1, width=len(self.places), device=torch.device("cpu"))
+        empty = partial(Sample.empty, window=1, layers=1, device=torch.device("cpu"))
+        of_words = {word: empty(TOKENS, width=len(its)) for word, its in self.members.items()}
         word_of = words(tokenizer.pieces(range(tokenizer.size)))
-        return DrawnTokens(word_of, empty(self.sample), {word: empty(TOKENS) for word in dict.fromkeys(self.words)})
+        return DrawnTokens(word_of, empty(self.sample, width=len(self.places)), of_words)
 
     def update(self, state: DrawnTokens, activations: Mapping[str, Tensor], batch: Batch) -> DrawnTokens:
         """Draw from the tokens of a batch."""
         mask, tokens = batch.mask.clone(), batch.tokens.flatten()
         mask[:, 0] = False
         acts = [activations[f"blocks.{layer}.mlp.hook_post"][..., neuron].flatten() for layer, neuron in self.places]
-        values = [torch.stack(acts, dim=1).float().cpu()]
+        values = torch.stack(acts, dim=1).float().cpu()
         read, keys, where = mask.flatten().nonzero().flatten(), draws_of(batch), places_of(batch)
         ids = tokens[:, None].int()
-        refresh(state.random, values, read, keys, where, ids)
+        refresh(state.random, [values], read, keys, where, ids)
         word = state.word_of[tokens[read]]
         for number in word.unique().tolist():
             if number in state.of_words:
-                refresh(state.of_words[number], values, read[word == number], keys, where, ids)
+                its = [values[:, self.members[number]]]
+                refresh(state.of_words[number], its, read[word == number], keys, where, ids)
         return state
 
     def merge(self, a: DrawnTokens, b: DrawnTokens) -> DrawnTokens:
@@ -105,7 +112,7 @@ class WordTokens:
             chose = _tops(found, place)
             fresh = torch.tensor([tuple(at) not in chose for at in own[word].places.tolist()], dtype=torch.bool)
             other = word_of_other != word
-            values = torch.cat([own[word].values[fresh, 0, i], others.values[other, 0, i]])
+            values = torch.cat([own[word].values[fresh, 0, self.members[word].index(i)], others.values[other, 0, i]])
             story = torch.cat([own[word].places[fresh, 0], others.places[other, 0]])
             positive = np.arange(len(values)) < int(fresh.sum())
             apart = stats.auroc(values.numpy()[None], positive[None], clusters=story.numpy(), enough=ENOUGH)
