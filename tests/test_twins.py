@@ -333,7 +333,7 @@ def test_untrained_twins_do_not_do_a_task_and_patching_says_so(on_object, monkey
     assert f"None of 2 untrained twins does the task (accuracy {low} to {high}; chance 0.5)" in said
     assert "On 24 pairs: " in said and "heads with an effect (" in said and "twins: 0; p = 0.33" in said
     # Not on every half: twelve pairs of five templates are few.
-    assert "model that does the task (0 to 1; twins: 0; p = 0.33)" in str(found.beside(able))
+    assert "model that does the task (0.2 to 1.0; twins: 0; p = 0.33)" in str(found.beside(able))
     monkeypatch.setattr(circuits, "accuracy", lambda *_, **__: pytest.fail("all is kept"))
     assert torch.equal(twins.on_task(trained, "object", able, patched, n=2, pairs=24).of_twins, found.of_twins)
     with refused("0 twins on 24 pairs are no control"):
