@@ -1,6 +1,7 @@
 """The result for neurons: what each fires on and writes, with its table and its files."""
 
 import dataclasses
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -152,8 +153,7 @@ class ProfilesResult(CountedResult):
     held_out: list[list[list[float]]] = dataclasses.field(default_factory=list, kw_only=True)
     """By layer and neuron the numbers of that test, by `printed.HELD_OUT`; empty where the label was not tested."""
     rare_words: list[list[int]] | None = dataclasses.field(default=None, kw_only=True)
-    """Layer and number of the neurons without a label that fire on one word too rare among the random tokens, by tokens
-    of that word (`rare_words`); None where that was not asked."""
+    """Layer and number of unlabelled neurons that fire on a word too rare to label them; None where not asked."""
     chosen: list[list[int]] | None = dataclasses.field(default=None, kw_only=True)
     """Layer and number of the neurons that the summary shows (`choice.choose`); None for all."""
     by_share: bool = dataclasses.field(default=False, kw_only=True)
@@ -168,16 +168,20 @@ class ProfilesResult(CountedResult):
         """The name of a layer."""
         return str(layer)
 
+    @cached_property
+    def _of_rare_words(self) -> frozenset[tuple[int, ...]]:
+        return frozenset(map(tuple, self.rare_words or ()))
+
     def label_of(self, layer: int, neuron: int) -> str:
         """The neuron's `name_of`, and unless it predicts where the neuron fires: `NOUN, tail selector`."""
         test = self.tests[layer][neuron] if self.tests else ""
-        said = RARE if [layer, neuron] in (self.rare_words or ()) else test
+        said = RARE if (layer, neuron) in self._of_rare_words else test
         return f"{self.name_of(layer, neuron)}{f', {said}' if said not in ('', PREDICTS) else ''}"
 
     def name_of(self, layer: int, neuron: int) -> str:
         """The part of speech the neuron is labelled with, or one word (`token: and`), or `unresolved`."""
         label = int(self.label[layer, neuron])
-        if label < 0 and (self.by_word[layer, neuron] or [layer, neuron] in (self.rare_words or ())):
+        if label < 0 and (self.by_word[layer, neuron] or (layer, neuron) in self._of_rare_words):
             return f"token: {shown(self.pieces[int(self.word[layer, neuron])])}"
         return self.tags[label] if label >= 0 else UNRESOLVED
 
