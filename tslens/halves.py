@@ -6,7 +6,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.memory import give_back
@@ -22,6 +22,8 @@ GROUPS, PAIRS = 8, 7
 """Groups of stories, and pairs of complementary halves of them: the rows of a Hadamard matrix."""
 FEWEST, ENOUGH = 20, 96
 """Stories that an interval needs, and those from which on it covers 95% in simulation."""
+LEADING_P = 0.05
+"""The largest rank p, among its own and the twins', of a count that leads."""
 
 
 def on_halves(
@@ -118,3 +120,11 @@ def joined(
     )
     low, high = count - (width.square() + below).sqrt(), count + (width.square() + above).sqrt()
     return low.clamp(min=0).float(), torch.where(known, high.minimum(of), high).float()
+
+
+def leading(
+    low: Float[Tensor, "*axes"], most: Int[Tensor, "*axes"], p: Float[Tensor, "*axes"]
+) -> Bool[Tensor, "*axes"]:
+    """Whether the lower end of a count's interval, as the whole count nearest to it, exceeds the count of every twin,
+    and p is at most 0.05. Where twins have none, one head or neuron alone does not lead."""
+    return (low > most + 0.5) & (p <= LEADING_P)

@@ -20,6 +20,7 @@ from tslens.analysis.heads.kinds_types import TypeSums
 from tslens.analysis.heads.kinds_weights import DUPLICATE, INDUCTION, KINDS, ROWS, matched, story_weights
 from tslens.analysis.heads.kinds_words import CLASSES, NAME, PRONOUN, RELATIONS, marks_of, words_of, words_of_made
 from tslens.analysis.heads.repeated import RepetitionScores
+from tslens.halves import ENOUGH
 from tslens.models import Spec
 from tslens.scan import scan, states
 from tslens.stories.generator import MadeStory, generate
@@ -160,7 +161,11 @@ def test_a_place_where_stories_begin_alike_is_no_kind(tokenizer: Tokenizer) -> N
 def test_the_number_of_heads_with_a_kind_has_an_interval_over_stories(answer: heads.KindsResult) -> None:
     low, high = answer.interval
     assert len(answer.of_halves) == 14 and low <= answer.having <= high and not answer.leads  # of too few twins
-    assert replace(answer, of_twins=[2] * 19).leads and not replace(answer, of_twins=[2] * 18).leads
+    enough = replace(answer, of_twins=[2] * 19, stories=ENOUGH)
+    assert enough.leads and not replace(enough, of_twins=[2] * 18).leads and not replace(enough, of_turned=[99]).leads
+    assert not replace(enough, of_twins=[round(low)] * 19).leads  # the lower end, rounded, is no more than theirs
+    assert replace(enough, stories=ENOUGH - 1).warning() == " Too few stories to say that this is training."
+    assert replace(enough, of_twins=[2] * 18).warning() == " Too few twins to say that this is training."
     p = 1 / (1 + len(answer.of_twins))
     said = f"{answer.having} of {len(PLANTED)} heads ({low:.0f} to {high:.0f}; untrained twins: 0 to 2; p = {p:.2f})"
     assert said in str(answer)

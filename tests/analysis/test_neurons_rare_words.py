@@ -10,17 +10,19 @@ import numpy as np
 import pytest
 import torch
 
-from tslens import cli, models
+from tslens import cli, models, twins
 from tslens.analysis import neurons
 from tslens.analysis.neurons.choice import is_too_rare
 from tslens.analysis.neurons.rare_words import TOKENS, WordTokens
 from tslens.analysis.neurons.sample import Sample
 from tslens.cluster import scan_shard
 from tslens.models import Spec, build
+from tslens.models.twins import twins as every_twin
 from tslens.pos.types import words
 from tslens.scan import Shard, scan
 from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
+from tslens.twins.rare_words import OF_RARE_WORDS
 
 PLANTS, WIDTH, CONTEXT = 4, 24, 128  # planted neurons, and all
 
@@ -85,6 +87,23 @@ def test_planted_neurons_of_ordinary_words_are_named(
     assert "more (`--sample`) test it" in str(found)
 
 
+@pytest.mark.thorough
+def test_they_are_counted_on_untrained_twins_and_on_halves(model: Any, corpus: list[str], tmp_path: Any) -> None:
+    """A permuted embedding has no neuron of a word by design; what it has is counted by the same rule."""
+    models.save(model, tmp_path / "model")
+    loaded = models.load(str(tmp_path / "model"))
+    counted = twins.of_rare_words(loaded, corpus, n=3)
+    profiles = neurons.profiles(loaded, corpus[:100])
+    own = neurons.rare_words(loaded, corpus[:100], profiles).rare_words
+    assert counted.stories == 100 and counted.labels == [OF_RARE_WORDS] and own is not None
+    assert int(counted.count[0]) == len(own) >= PLANTS and counted.low[0] <= len(own) <= counted.high[0] <= WIDTH
+    first = every_twin(1)[0].of(loaded)
+    of_first = neurons.rare_words(first, corpus[:100], neurons.profiles(first, corpus[:100])).rare_words
+    assert of_first is not None and int(counted.of_twins[0, 0]) == len(of_first)
+    assert not counted.leads[0] and counted.said(counted.labels).endswith("p = 0.25)")
+    assert torch.equal(twins.of_rare_words(loaded, corpus, n=3).of_twins, counted.of_twins)
+
+
 def test_a_neuron_tells_its_own_word_and_not_another(
     model: Any, corpus: list[str], found: neurons.ProfilesResult, planted: list[int]
 ) -> None:
@@ -144,4 +163,9 @@ def test_the_command_names_them(
     command = ["analyze", "neurons", "--model", "model", "--stories", "stories.txt", "--sample", "200"]
     assert cli.main([*command, "--label", "token", "--limit", "120"]) == 0
     said = capsys.readouterr().out
-    assert "rare word" in said and "fire on it, by more tokens of it" in said
+    assert "rare word" in said and "were not asked (`--twins 19`)" in " ".join(said.split())
+    assert cli.main([*command, "--limit", "40", "--twins", "1"]) == 0
+    assert re.search(
+        r"fire on it, by more tokens of it\. On 40 stories: \d+ neurons of a rare word \(",
+        " ".join(capsys.readouterr().out.split()),
+    )

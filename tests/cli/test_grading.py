@@ -111,7 +111,7 @@ def test_ctrl_c_keeps_the_grades_that_are_paid(in_tmp, monkeypatch, capsys):
         assert len(server.asked) == 3
     said = capsys.readouterr().err.splitlines()[-3:]
     assert "stopping: waiting for the 3 answers under way" in said[0]
-    assert re.search(r"the asking broke off; the answers cost \$0\.0\d*[1-9]$", said[1])
+    assert re.search(r"the asking broke off; the answers cost \$0\.0*[1-9]\d*$", said[1])
     assert said[2].startswith("tslens: interrupted; what was received is kept in answers.jsonl")
     assert Path("answers.jsonl").read_bytes().count(b"\n") == 1 + 3 and not Path("graded").exists()
 
@@ -183,13 +183,13 @@ def test_a_permanent_failure_is_listed_and_the_exit_code_says_so(here, reply, mo
 
 
 def test_a_limit_holds_for_all_graders_and_repetitions(here, reply, monkeypatch, capsys):
-    words = [*ASK[:-1], "10", "--cache", "limit.jsonl", "--limit-usd", "0.05"]
+    words = [*ASK[:-1], "10", "--cache", "limit.jsonl", "--limit-usd", "0.15"]  # ten times a worst case
     with Server(reply) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         code = cli.main([*words, "--grader", "large", "--grader", "claude-haiku-4-5"])
     said = capsys.readouterr()
     assert code == large_model.INCOMPLETE
-    assert 0.04 < float(re.search(r"the answers cost \$([\d.]+)", said.err)[1]) <= 0.05
+    assert 0.13 < float(re.search(r"the answers cost \$([\d.]+)", said.err)[1]) <= 0.15
 
 
 def test_without_any_score_the_cost_is_said_and_nothing_is_ranked(here, reply, monkeypatch, capsys):

@@ -16,6 +16,7 @@ from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.names import names
 from tslens.analysis.heads.swaps_result import CONTENT, POSITION
 from tslens.corpus import Corpus, _key
+from tslens.halves import ENOUGH
 from tslens.report import ReportData
 from tslens.report import causes as module
 from tslens.report.causes import Causes, why_not
@@ -111,7 +112,7 @@ def test_kinds_of_keys_and_written_classes_lead_only_beyond_twins_and_turned_hea
     assert checked.kinds is not None and checked.writes is not None
     halves = [1] * 14
     kinds = replace(checked.kinds, of_halves=halves, of_twins=[0] * 19, of_turned=[0, 3])
-    writes = replace(checked.writes, of_halves=[2] * 14, of_twins=[0] * 19, of_turned=[0] * 5)
+    writes = replace(checked.writes, of_halves=[2] * 14, of_twins=[0] * 19, of_turned=[0] * 5, stories=ENOUGH)
     keys, written = claims_of_kinds(replace(checked, kinds=kinds, writes=writes))
     assert keys[0] == "1 of 6 heads" and keys[1].startswith("choose their keys by a kind of content on ")
     assert "untrained twins: 0; p = 0.05; turned heads: 0 to 3)." in keys[1] and not keys[3]

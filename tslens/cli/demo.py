@@ -30,7 +30,7 @@ def demo(
     given = settings(set_)
 
     def begun() -> None:
-        usual = "" if given else " (about three minutes on two idle cores)"
+        usual = "" if given else " (four to ten minutes on two idle cores)"
         what = f"Making stories, training a model on them and analysing it{usual}"
         print(what, file=sys.stderr if json_ else sys.stdout, flush=True)
 

@@ -1,5 +1,6 @@
 """The command that says what neurons do."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -129,7 +130,7 @@ def _drawn(top: int | None, sample: int) -> "Mapping[str, Any]":
     from tslens.errors import InputError
 
     Profiles(top, sample)
-    if sample is not None and sample < 2 * ENOUGH:
+    if sample < 2 * ENOUGH:
         least = f"a label is held against {ENOUGH} tokens that have it and {ENOUGH} others"
         raise InputError(f"--sample {sample} can show no label: {least}. Give {2 * ENOUGH} or more.")
     return {"k": top, "sample": sample}
@@ -165,12 +166,16 @@ def _labelled(
     of a compressor, which has no tokens of its own, are not tested unless that is asked for, and refused."""
     from tslens.analysis import neurons as method
     from tslens.models import CompressorSpec, spec_of
+    from tslens.twins import of_rare_words
 
     asked: list[Reducer[Any, Any]] = [method.Profiles(**drawn)]
     untested = isinstance(spec_of(loaded, compressors=True), CompressorSpec) and not (test or fade)
     asked += [] if untested else [method.HeldOut(**drawn)]
     labelled, *tests = scan(asked)
     labelled = labelled if untested else method.rare_words(loaded, corpus, labelled, scan)
+    if n and not untested:
+        deliver(counted := of_rare_words(loaded, corpus, n=n), "of-rare-words", printed=False)
+        labelled = replace(labelled, rare_beside=f"On {counted.stories} stories: {counted.said(counted.labels)}.")
     profiles: ProfilesResult = tests[0].qualify(labelled) if tests else labelled
     profiles = beside_twins(deliver, loaded, corpus, asked[0], choose(profiles), n, "of-labels")
     if test:
@@ -187,8 +192,6 @@ def _caused(
     n: int,
 ) -> None:
     """Deliver what ablating neurons of these labels does, and FADE's measures, each beside `n` untrained twins."""
-    from dataclasses import replace
-
     from tslens import twins
     from tslens.analysis import neurons as method
     from tslens.report import fade

@@ -7,6 +7,7 @@ from tslens.twins.fading import faded
 from tslens.twins.layers import layers
 from tslens.twins.layers_result import LayersResult, side_by_side
 from tslens.twins.measured import MEASURES, MeasuredResult, measured
+from tslens.twins.rare_words import of_rare_words
 from tslens.twins.result import TwinsResult
 from tslens.twins.scoring import TURNS, control
 from tslens.twins.tasks import beside_task, on_task
@@ -32,6 +33,7 @@ __all__ = [
     "kept_counts",
     "layers",
     "measured",
+    "of_rare_words",
     "on_task",
     "read_ahead",
     "side_by_side",

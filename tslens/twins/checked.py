@@ -35,9 +35,11 @@ def checked(
     rows: int,
     what: str,
     of: int,
+    read_once: bool = False,
 ) -> TwinsResult:
     """The counts of a model (`own`: on all stories, and on halves of them) beside those of `n` twins, on `rows` of the
-    texts; both are kept under `version` and all that decides them. `what` is done to `of` neurons or heads, in words.
+    texts; both are kept under `version` and all that decides them. `what` is done to `of` neurons or heads, in words;
+    `read_once` is that of `result_of`.
 
     Raises:
         InputError: fewer stories than give an interval, no twin, or a model that has no twins.
@@ -62,5 +64,5 @@ def checked(
                 seconds = (time.monotonic() - began) * (len(left) - 1)
                 note(f"{what.capitalize()} of {len(left)} untrained twins, once: about {seconds:.0f} s more.")
     every = dict.fromkeys(kept[MODEL], of)
-    found = result_of(models.name_of(model), rows, kept, [str(twin) for twin in twins(n)], every)
+    found = result_of(models.name_of(model), rows, kept, [str(twin) for twin in twins(n)], every, read_once=read_once)
     return cast(TwinsResult, read_on(found, stories))

@@ -9,7 +9,7 @@ import torch
 from tslens import models, stats
 from tslens.analysis import heads, lens, neurons
 from tslens.errors import InputError
-from tslens.halves import ENOUGH, FEWEST, PAIRS, around, on_halves, warn_of_few
+from tslens.halves import ENOUGH, FEWEST, PAIRS, around, leading, on_halves, warn_of_few
 from tslens.memory import give_back
 from tslens.models.twins import twins
 from tslens.progress import off, stage
@@ -17,7 +17,7 @@ from tslens.result import read_on
 from tslens.scan import Reducer, reading
 from tslens.twins import kept as store
 from tslens.twins.reading import Question, ask
-from tslens.twins.result import TwinsResult, leading
+from tslens.twins.result import TwinsResult
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel

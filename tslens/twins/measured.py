@@ -12,13 +12,13 @@ from jaxtyping import Bool, Float
 from tslens import stats
 from tslens.analysis import lens, neurons
 from tslens.errors import InputError
+from tslens.halves import LEADING_P
 from tslens.models.twins import twins
 from tslens.result import Result, read_on
 from tslens.scan import Reducer
 from tslens.twins import kept as store
 from tslens.twins.counting import TWINS
 from tslens.twins.reading import Question, ask
-from tslens.twins.result import CHANCE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,7 +203,7 @@ def measured(
         twins_mean=sizes.mean(0),
         twins_most=most,
         p=torch.from_numpy(p).float(),
-        leads=((low > most) | (high < -most)) & torch.from_numpy(p <= CHANCE),
+        leads=((low > most) | (high < -most)) & torch.from_numpy(p <= LEADING_P),
         of_twins=of_twins,
     )
     return cast(MeasuredResult, read_on(found, stories))

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from tslens import stats
 from tslens.errors import InputError
+from tslens.halves import LEADING_P, leading
 from tslens.result import CountedResult, Result
 
 if TYPE_CHECKING:
@@ -16,16 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Answer = TypeVar("Answer", bound=CountedResult)
-CHANCE = 0.05
 DECIMAL = 10.0  # ends of intervals below it have a decimal
-
-
-def leading(
-    low: Float[torch.Tensor, " label"], most: Int[torch.Tensor, " label"], p: Float[torch.Tensor, " label"]
-) -> Bool[torch.Tensor, " label"]:
-    """Whether the lower end of a count's interval, as the whole count nearest to it, exceeds the count of every twin,
-    and p is at most 0.05. Where twins have none, one head or neuron alone does not lead."""
-    return (low > most + 0.5) & (p <= CHANCE)
 
 
 def _end(value: float) -> str:
@@ -104,7 +96,7 @@ class TwinsResult(Result):
         if self.high[at] < self.least[at]:
             return "every untrained twin has more"
         if leading(self.low[at], self.most[at], torch.zeros(())):
-            few = "twins" if self.p[at] > CHANCE else "stories"
+            few = "twins" if self.p[at] > LEADING_P else "stories"
             return f"too few {few} to say that this is training"
         more = bool(self.count[at] > self.most[at])
         return "not surely more than untrained twins have" if more else "this says nothing about training"

@@ -13,13 +13,13 @@ from tslens.analysis.circuits.accuracy import CHANCE, DOES, RIGHT
 from tslens.analysis.circuits.result import NODES
 from tslens.analysis.circuits.runs import pairs_for
 from tslens.errors import InputError
-from tslens.halves import FEWEST
+from tslens.halves import FEWEST, leading
 from tslens.models.twins import twins
 from tslens.progress import bar, off
 from tslens.twins import kept as store
 from tslens.twins.checked import named
 from tslens.twins.counting import TWINS, Counts, result_of
-from tslens.twins.result import TwinsResult, leading
+from tslens.twins.result import TwinsResult
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 from pydantic import ValidationError
@@ -55,8 +56,51 @@ def test_a_score_in_words_is_its_place():
 
 def test_instructions_say_what_is_asked():
     said = rubric("verdict").instructions
-    assert "fail < partial < success" in said and "fail: wrong, or about something else." in said
-    assert "grammar (1 to 10)" in rubric("story").instructions
+    assert "fail < partial < success" in said and "fail: wrong, or about something else, or so" in said
+    assert (
+        said.index("fail: ") < said.index("partial: a part") < said.index("success: right") < said.index("Example 1.")
+    )
+    story = rubric("story")
+    assert "grammar (1 to 10)" in story.instructions and "Scores: grammar 4, creativity 2" in story.instructions
+    assert [answer for answer, _ in story.axes[0].levels] == ["1", "3", "5", "7", "9", "10"]
+
+
+@pytest.mark.parametrize(("name", "least"), [("story", 1024), ("instructions", 1024), ("verdict", 512)])
+def test_rubrics_are_long_enough_for_the_cache_of_the_api(name, least):
+    """It caches a prefix from 512 or 1,024 tokens on, by the model; a token is a word or a mark, or a part of one."""
+    assert len(re.findall(r"\w+|[^\w\s]", rubric(name).instructions)) > least
+
+
+EXAMPLE = '\n[[example]]\nbeginning = "a"\ncontinuation = "b"\nscores = { plot = 3, style = 4 }\n'
+
+
+def test_levels_between_and_examples_are_told(written):
+    levels = 'question = "?"\nbetween = { "7" = "seven", "3" = "three" }\nlowest = "one"'
+    found = rubric(written(RUBRIC.replace('question = "?"', levels, 1) + EXAMPLE))
+    assert found.axes[0].levels == (("1", "one"), ("3", "three"), ("7", "seven"))
+    assert "plot (1 to 10): ? 1: one. 3: three. 7: seven." in found.instructions
+    assert found.instructions.endswith("Example 1. Beginning: a\nContinuation: b\nScores: plot 3, style 4")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ('"?"\n\n[[axis]]', '"?"\nbetween = { "10" = "x" }\n\n[[axis]]'),
+            "line 6, 'between': '10' is no answer between",
+        ),
+        (('"?"\n\n[[axis]]', '"?"\nbetween = { "2.5" = "x" }\n\n[[axis]]'), "line 6, 'between': '2.5' is no answer"),
+        (("plot = 3, ", ""), "line 14, 'scores': give one of its answers for every axis"),
+        (("plot = 3", "plot = 11"), "line 14, 'scores'"),
+        (("plot = 3", "plot = 3, more = 3"), "line 14, 'scores'"),
+        (("scores =", "score ="), "line 14: no key 'score'. Did you mean 'scores'"),
+        (('continuation = "b"\n', ""), "line 11: 'continuation' is missing from this example"),
+    ],
+)
+def test_a_fault_in_levels_or_examples(written, change, message):
+    with pytest.raises(InputError) as raised:
+        rubric(written((RUBRIC + EXAMPLE).replace(*change)))
+    assert message in str(raised.value) and "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tslens import stats
 from tslens.analysis.heads.kinds_weights import KINDS
 from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.roles import NEAR, NEXT_TO_NOTHING, Q
-from tslens.halves import around
+from tslens.halves import ENOUGH, LEADING_P, around, leading
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ class ScoresResult(Result):
     """False discovery rate at which the score exceeds 0 for every null (Benjamini-Hochberg over heads and kinds)."""
     p_of_words: Float[Tensor, "kind layer head"]
     """p that a head prefers, or writes, the words of a class, its words' classes permuted among words of like frequency
-    (`kinds_types`, `writes_types`); NaN for kinds that are no class, for a class of one word, and where a head that
-    writes has no sure score."""
+    (`kinds_types`, `writes_types`); NaN for other kinds, classes of one word, and a head that writes nothing surely."""
     of_halves: list[int] = field(default_factory=list, kw_only=True)
     """The heads that have a kind on each of balanced halves of the stories (`tslens.halves`), by the same thresholds;
     empty without twins and of too few stories."""
@@ -102,19 +101,18 @@ class ScoresResult(Result):
         """Its 95% interval over stories; NaN where it is not known."""
         if not self.of_halves:
             return torch.nan, torch.nan
-        of = torch.tensor(self.held[0].numel())
-        low, high = around(torch.tensor(self.having), torch.tensor(self.of_halves), of)
+        low, high = around(*map(torch.tensor, (self.having, self.of_halves, self.held[0].numel())))
         return float(low), float(high)
 
     @property
     def leads(self) -> bool:
-        """Whether the interval's lower end exceeds the number of every untrained twin, with p at most 0.05, and that of
-        every copy with turned heads."""
-        return self._exceeds and float(stats.rank_p(self.having, self.of_twins)) <= Q
+        """Whether the interval's lower end, rounded, exceeds the number of every untrained twin and of every copy with
+        turned heads, p is at most 0.05, and the stories are enough for the interval (`halves.ENOUGH`)."""
+        return bool(self.of_twins) and not self.warning()
 
     @property
-    def _exceeds(self) -> bool:
-        return bool(self.of_twins) and self.interval[0] > max(self.of_twins + self.of_turned)
+    def _p(self) -> float:
+        return float(stats.rank_p(self.having, self.of_twins))
 
     @cached_property
     def kinds(self) -> list[list[list[str]]]:
@@ -159,18 +157,20 @@ class ScoresResult(Result):
 
     def warning(self) -> str:
         """What a count that does not exceed its controls says: nothing. Empty for one that does."""
-        if not self.of_twins or self._exceeds:
+        if not self.of_twins:
             return ""
-        if self.interval[0] > max(self.of_twins):
+        low, none = torch.tensor(self.interval[0]), torch.tensor(0)
+        if not leading(low, torch.tensor(max(self.of_twins)), none):
+            return " So many say nothing about training."
+        if not leading(low, torch.tensor(max(self.of_turned, default=0)), none):
             return " So many are not surely more than turned heads have."
-        return " So many say nothing about training."
+        few = "twins" if self._p > LEADING_P else "stories" if self.stories < ENOUGH else ""
+        return f" Too few {few} to say that this is training." if few else ""
 
     def said(self) -> str:
         """How many heads have a kind: '5 of 16 heads (4 to 6; untrained twins: 0; p = 0.05; turned heads: 0 to 3)'."""
-        low, high = self.interval
-        known = [f"{low:.0f} to {high:.0f}"] if self.of_halves else []
-        p = float(stats.rank_p(self.having, self.of_twins))
-        known += [f"untrained twins: {_range(self.of_twins)}; p = {p:.2f}"] if self.of_twins else []
+        known = ["{:.0f} to {:.0f}".format(*self.interval)] if self.of_halves else []
+        known += [f"untrained twins: {_range(self.of_twins)}; p = {self._p:.2f}"] if self.of_twins else []
         known += [f"turned heads: {_range(self.of_turned)}"] if self.of_turned else []
         beside = f" ({'; '.join(known)})" if known else ""
         return f"{self.having} of {self.held[0].numel()} heads{beside}"

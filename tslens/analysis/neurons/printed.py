@@ -87,7 +87,8 @@ def _rare(found: "ProfilesResult") -> str:
     )
     if found.rare_words is None:
         return f"{said}more (`--sample`) test it."
-    return f"{said}{len(found.rare_words):,} fire on it, by more tokens of it. Untrained twins were not asked."
+    beside = found.rare_beside or "Untrained twins, which may have as many, were not asked (`--twins 19`)."
+    return f"{said}{len(found.rare_words):,} fire on it, by more tokens of it. {beside}"
 
 
 def _predicting(found: "ProfilesResult", kinds: "dict[str, Tensor]") -> str:

@@ -154,6 +154,8 @@ class ProfilesResult(CountedResult):
     """By layer and neuron the numbers of that test, by `printed.HELD_OUT`; empty where the label was not tested."""
     rare_words: list[list[int]] | None = dataclasses.field(default=None, kw_only=True)
     """Layer and number of unlabelled neurons that fire on a word too rare to label them; None where not asked."""
+    rare_beside: str = dataclasses.field(default="", kw_only=True)
+    """How many they are beside untrained twins, in words; empty where these were not asked."""
     chosen: list[list[int]] | None = dataclasses.field(default=None, kw_only=True)
     """Layer and number of the neurons that the summary shows (`choice.choose`); None for all."""
     by_share: bool = dataclasses.field(default=False, kw_only=True)
@@ -191,16 +193,14 @@ class ProfilesResult(CountedResult):
         return (self.label >= 0) | self.by_word
 
     def counts(self) -> dict[str, int]:
-        """The number of neurons labelled with a part of speech, with each of these, and with one word; and of those
-        that never fire."""
+        """The number of neurons labelled with any and with each part of speech, with one word, and that never fire."""
         of_tag = {f"{tag} neurons": int((self.label == i).sum()) for i, tag in enumerate(self.tags)}
         others = {"one-word neurons": int(self.by_word.sum()), SILENT: int((self.firing_rate == 0).sum())}
         return {"part-of-speech neurons": sum(of_tag.values())} | of_tag | others
 
     @property
     def label_tokens(self) -> Int[Tensor, "layer neuron token"]:
-        """The tokens that gave each neuron's label, whose words cannot test a part of speech; -1 where there are no
-        more."""
+        """The tokens that gave each neuron's label, whose words cannot test it; -1 where there are no more."""
         return torch.cat([self.top_tokens, self.drawn_words], dim=-1)
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":

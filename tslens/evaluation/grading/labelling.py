@@ -103,12 +103,12 @@ class Labels:
 
 def _question(axis: Axis) -> str:
     answers = axis.values or tuple(map(str, TEN))
-    ends = [f"{end}: {told}" for end, told in ((answers[0], axis.lowest), (answers[-1], axis.highest)) if told]
+    levels = [f"{answer}: {told}" for answer, told in axis.levels]
     buttons = "".join(
         f"<label><input type=radio name={axis.key} value='{shown}' required> {shown}</label>"
         for shown in map(html.escape, answers)
     )
-    hint = f"<br><small>{html.escape('; '.join(ends))}</small>" if ends else ""
+    hint = f"<br><small>{html.escape('; '.join(levels))}</small>" if levels else ""
     return f"<fieldset><legend><b>{axis.name}</b> {html.escape(axis.question)}{hint}</legend>{buttons}</fieldset>"
 
 

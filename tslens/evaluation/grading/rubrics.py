@@ -1,7 +1,7 @@
 """Rubrics: the axes by which texts are graded, read from TOML, with the instructions and the form of an answer."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -29,8 +29,8 @@ class Axis:
     question: str
     values: tuple[str, ...]
     """The answers in words, lowest first; empty for the numbers 1 to 10."""
-    lowest: str
-    highest: str
+    levels: tuple[tuple[str, str], ...]
+    """Answers and what a text is like that gets them, lowest first."""
     hit_by: tuple[str, ...]
     """Controls that must have a lower score: of `DAMAGED`, or `WRONG`. Empty where none tests the axis. A
     run has those of them that can be made for its texts."""
@@ -58,11 +58,12 @@ class Axis:
 
 @dataclass(frozen=True)
 class Rubric:
-    """What a grader is told, and the axes that it scores."""
+    """What a grader is told, the axes that it scores, and texts with the scores that they should get."""
 
     name: str
     task: str
     axes: tuple[Axis, ...]
+    examples: tuple["ExampleTable", ...] = ()
 
     @cached_property
     def answer(self) -> type[BaseModel]:
@@ -75,8 +76,11 @@ class Rubric:
 
     @cached_property
     def instructions(self) -> str:
-        """What a grader reads before any text; the same for every text."""
-        return "\n\n".join([self.task.strip(), DATA, *(f"{i}. {_told(axis)}" for i, axis in enumerate(self.axes, 1))])
+        """What a grader reads before any text; the same for every text. The API caches it where it is long enough: from
+        512 or 1,024 tokens on, by the model."""
+        axes = (f"{i}. {_told(axis)}" for i, axis in enumerate(self.axes, 1))
+        examples = (f"Example {i}. {one.told()}" for i, one in enumerate(self.examples, 1))
+        return "\n\n".join([self.task.strip(), DATA, *axes, *examples])
 
     def lowest(self) -> dict[str, int]:
         """The scores of an empty text."""
@@ -91,10 +95,9 @@ DATA = (
 
 
 def _told(axis: Axis) -> str:
-    answers = axis.values or tuple(map(str, TEN))
-    ends = [(answers[0], axis.lowest), (answers[-1], axis.highest)]
-    shown = " < ".join(answers) if axis.values else "1 to 10"
-    return " ".join([f"{axis.name} ({shown}): {axis.question}", *(f"{end}: {told}." for end, told in ends if told)])
+    shown = " < ".join(axis.values) if axis.values else "1 to 10"
+    levels = (f"{answer}: {told}." for answer, told in axis.levels)
+    return " ".join([f"{axis.name} ({shown}): {axis.question}", *levels])
 
 
 class AxisTable(BaseModel):
@@ -106,7 +109,35 @@ class AxisTable(BaseModel):
     values: list[str] = Field(default=[], min_length=2)
     lowest: str = ""
     highest: str = ""
+    between: dict[str, str] = {}
     hit_by: list[Literal[(*DAMAGED, WRONG)]] = []  # type: ignore[valid-type]
+
+    def axis(self) -> Axis:
+        """The axis of this table. ValueError for an answer `between` that is none, or that is an end."""
+        bare = Axis(self.name, self.question, tuple(self.values), (), tuple(self.hit_by))
+        scores = {answer: bare.score(answer) for answer in self.between}
+        if wrong := [answer for answer, score in scores.items() if score is None or not 1 < score < bare.top]:
+            raise ValueError(f"{wrong[0]!r} is no answer between the lowest and the highest")
+        answers = bare.values or tuple(map(str, TEN))
+        middle = sorted(self.between.items(), key=lambda one: scores[one[0]] or 0)
+        levels = [(answers[0], self.lowest), *middle, (answers[-1], self.highest)]
+        return replace(bare, levels=tuple((answer, told) for answer, told in levels if told))
+
+
+class ExampleTable(BaseModel):
+    """A text in a rubric's file with the scores that it should get, by axis, and why."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    beginning: str
+    continuation: str
+    why: str = ""
+    scores: dict[str, str | int]
+
+    def told(self) -> str:
+        """The example as a grader reads it."""
+        scores = ", ".join(f"{axis} {score}" for axis, score in self.scores.items())
+        parts = {"Beginning": self.beginning, "Continuation": self.continuation, "Scores": scores, "Why": self.why}
+        return "\n".join(f"{name}: {part.strip()}" for name, part in parts.items() if part)
 
 
 class RubricTable(BaseModel):
@@ -115,6 +146,7 @@ class RubricTable(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
     task: str
     axis: list[AxisTable] = Field(min_length=1)
+    example: list[ExampleTable] = []
 
 
 COLUMNS = ("model", "prompt", "completion", "number", "ending", "text", "grader")  # of tables that hold scores
@@ -134,13 +166,27 @@ def rubric(name: str) -> Rubric:
         table = RubricTable.model_validate(found)
     except ValidationError as error:
         raise InputError(_first_fault(error, name, text)) from None
-    axes = tuple(Axis(a.name, a.question, tuple(a.values), a.lowest, a.highest, tuple(a.hit_by)) for a in table.axis)
-    for i, axis in enumerate(axes):
-        taken = {"comment", *COLUMNS, *dir(BaseModel), *(other.key for other in axes[:i])}
-        if axis.key in taken or axis.key.startswith("model_"):
-            at = f"rubric {name}, line {_line(text, i, 'name')}"
-            raise InputError(f"{at}: {axis.name!r} is taken. Give the axis another name.")
-    return Rubric(label, table.task, axes)
+    axes = tuple(_axis(table, i, name, text) for i in range(len(table.axis)))
+    for i, example in enumerate(table.example):
+        given = [axis.score(example.scores.get(axis.name)) for axis in axes]
+        if None in given or len(given) < len(example.scores):
+            at = f"rubric {name}, line {_line(text, 'scores', 'example', i)}"
+            raise InputError(f"{at}, 'scores': give one of its answers for every axis, and nothing else.")
+    return Rubric(label, table.task, axes, tuple(table.example))
+
+
+def _axis(table: RubricTable, place: int, name: str, text: str) -> Axis:
+    """The axis at a place of a rubric; InputError for a name that is taken, or an answer that the axis lacks."""
+    axis, before = table.axis[place], table.axis[:place]
+    try:
+        found = axis.axis()
+    except ValueError as error:
+        raise InputError(f"rubric {name}, line {_line(text, 'between', 'axis', place)}, 'between': {error}.") from None
+    taken = {"comment", *COLUMNS, *dir(BaseModel), *(other.axis().key for other in before)}
+    if found.key in taken or found.key.startswith("model_"):
+        at = f"rubric {name}, line {_line(text, 'name', 'axis', place)}"
+        raise InputError(f"{at}: {axis.name!r} is taken. Give the axis another name.")
+    return found
 
 
 def _read(name: str) -> tuple[str, bytes]:
@@ -164,20 +210,22 @@ def _first_fault(error: ValidationError, name: str, text: str) -> str:
     fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     place = [part for part in fault["loc"] if isinstance(part, int)]
     key = next((part for part in reversed(fault["loc"]) if isinstance(part, str)), "")
-    in_axis = bool(place) and fault["loc"][0] == "axis"
-    at = f"rubric {name}, line {_line(text, place[0] if in_axis else None, str(key))}"
+    table = str(fault["loc"][0]) if place else ""
+    at = f"rubric {name}, line {_line(text, str(key), table, place[0] if place else 0)}"
     if fault["type"] == "extra_forbidden":
-        known = list((AxisTable if in_axis else RubricTable).model_fields)
+        known = list({"axis": AxisTable, "example": ExampleTable}.get(table, RubricTable).model_fields)
         return f"{at}: no key {key!r}.{did_you_mean(str(key), known)} Keys: {', '.join(known)}."
     if fault["type"] == "missing":
-        return f"{at}: {key!r} is missing{' from this axis' if in_axis else ''}."
+        return f"{at}: {key!r} is missing{f' from this {table}' if table else ''}."
     return f"{at}, {key!r}: {fault['msg']}; got {fault['input']!r}."
 
 
-def _line(text: str, axis: int | None, key: str) -> int:
-    """The line, from 1, of a key of the file or of its n-th axis; where the key is missing, that of what lacks it."""
+def _line(text: str, key: str, table: str = "", place: int = 0) -> int:
+    """The line, from 1, of a key of the file or of its n-th table of a name; where the key is missing, that of what
+    lacks it."""
     lines = text.splitlines()
-    starts = [i for i, line in enumerate(lines) if re.match(r"\s*\[\[\s*axis\s*\]\]", line)]
-    start = starts[axis] if axis is not None and axis < len(starts) else 0
-    end = next((i for i in starts if i > start), len(lines))
+    heads = [(i, head[1]) for i, line in enumerate(lines) if (head := re.match(r"\s*\[\[\s*(\w+)\s*\]\]", line))]
+    starts = [i for i, name in heads if name == table]
+    start = starts[place] if place < len(starts) else 0
+    end = next((i for i, _ in heads if i > start), len(lines))
     return next((i for i in range(start, end) if re.match(rf"\s*{re.escape(key)}\s*=", lines[i])), start) + 1
