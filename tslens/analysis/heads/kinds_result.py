@@ -159,7 +159,7 @@ class ScoresResult(Result):
         """What a count that does not exceed its controls says: nothing. Empty for one that does."""
         if not self.of_twins:
             return ""
-        low, none = torch.tensor(self.interval[0]), torch.tensor(0)
+        low, none = torch.tensor(self.interval[0]), torch.zeros(())
         if not leading(low, torch.tensor(max(self.of_twins)), none):
             return " So many say nothing about training."
         if not leading(low, torch.tensor(max(self.of_turned, default=0)), none):
