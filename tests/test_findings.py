@@ -259,8 +259,8 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("evaluation/one-epoch/facts", "model", "512x12", VALUE, score="prompts right", prompts="templated")),
     ("evaluation", rf"It is right in {NUMBER} of our pairs \({NUMBER} to {NUMBER}\)",
      row("evaluation/one-epoch/pairs", "scorer", "512x12", SCORE)),
-    ("evaluation", rf"training stories has {NUMBER} of the word pairs of what it writes after 40% of a story \({NUMBER} "
-     rf"to {NUMBER}\)",
+    ("evaluation", rf"training stories has {NUMBER} of the word pairs of what it writes after 40% of a story "
+     rf"\({NUMBER} to {NUMBER}\)",
      row("evaluation/one-epoch/copies-512x12", "measure", "ROUGE-2 precision to the nearest",
          ("written", "low", "high"))),
     ("evaluation", rf"The true endings cost it {NUMBER} bits per byte \({NUMBER} to {NUMBER}\)",
