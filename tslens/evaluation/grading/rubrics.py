@@ -213,7 +213,8 @@ def _first_fault(error: ValidationError, name: str, text: str) -> str:
     table = str(fault["loc"][0]) if place else ""
     at = f"rubric {name}, line {_line(text, str(key), table, place[0] if place else 0)}"
     if fault["type"] == "extra_forbidden":
-        known = list({"axis": AxisTable, "example": ExampleTable}.get(table, RubricTable).model_fields)
+        tables: dict[str, type[BaseModel]] = {"axis": AxisTable, "example": ExampleTable}
+        known = list(tables.get(table, RubricTable).model_fields)
         return f"{at}: no key {key!r}.{did_you_mean(str(key), known)} Keys: {', '.join(known)}."
     if fault["type"] == "missing":
         return f"{at}: {key!r} is missing{f' from this {table}' if table else ''}."
