@@ -168,13 +168,13 @@ def _labelled(
     from tslens.models import CompressorSpec, spec_of
     from tslens.twins import of_rare_words
 
-    asked: list[Reducer[Any, Any]] = [method.Profiles(**drawn)]
+    asked: list[Any] = [method.Profiles(**drawn)]
     untested = isinstance(spec_of(loaded, compressors=True), CompressorSpec) and not (test or fade)
     asked += [] if untested else [method.HeldOut(**drawn)]
     labelled, *tests = scan(asked)
     labelled = labelled if untested else method.rare_words(loaded, corpus, labelled, scan)
     if n and not untested:
-        deliver(counted := of_rare_words(loaded, corpus, n=n), "of-rare-words", printed=False)
+        deliver(counted := of_rare_words(loaded, corpus, asked[0], n=n), "of-rare-words", printed=False)
         labelled = replace(labelled, rare_beside=f"On {counted.stories} stories: {counted.said(counted.labels)}.")
     profiles: ProfilesResult = tests[0].qualify(labelled) if tests else labelled
     profiles = beside_twins(deliver, loaded, corpus, asked[0], choose(profiles), n, "of-labels")
