@@ -14,11 +14,14 @@ import numpy as np
 import pytest
 import torch
 
+from tests.models.test_huggingface import LINEAR, LLAMA3, saved, tiny
 from tests.models.test_llama2c import write_model, write_tokenizer
 from tslens import forward, models
 from tslens.models import Spec
 from tslens.models.export import to_gguf, to_huggingface, to_llama2c, to_transformer_lens
 from tslens.models.export.to_transformer_lens import LOADED
+from tslens.models.hooked import spec_of_config
+from tslens.models.validation import spec_of
 from tslens.tokenizer import Tokenizer
 
 TEXTS = ["Once upon a time the cat was sad.", "Ben ran.\n\nThe café — 日!", "  two  spaces"]
@@ -55,6 +58,43 @@ def without_tslens(code: str, folder: Path, python: str | Path = sys.executable)
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("gpt_neox", {}),
+        ("gpt_neox", {"rope_parameters": LINEAR, "tie_word_embeddings": True, "use_parallel_residual": False}),
+        ("llama", {"rope_parameters": LLAMA3, "num_key_value_heads": 1}),
+        ("llama", {"head_dim": 12}),
+    ],
+)
+def test_a_model_of_transformers_goes_back(kind: str, changes: Any, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """Of the shapes that run through TransformerLens's own forward."""
+    from transformers import AutoModelForCausalLM
+
+    theirs = tiny(kind, **changes)
+    ours = models.load(f"hf:{saved(tmp_path / 'in', theirs, tokenizer)}")
+    again = AutoModelForCausalLM.from_pretrained(to_huggingface(ours, tmp_path / "out")).eval()
+    assert type(again) is type(theirs) and again.num_parameters() == theirs.num_parameters()
+    with torch.no_grad():
+        torch.testing.assert_close(again(ROWS).logits, theirs(ROWS).logits, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("changed", ["mlp.b_in", "activation", "adjacent"])
+def test_what_no_family_computes_does_not_go_out(
+    changed: str, tokenizer: Tokenizer, tmp_path: Path, refused: Any
+) -> None:
+    ours = models.load(f"hf:{saved(tmp_path / 'in', tiny('llama', head_dim=12), tokenizer)}")
+    fields = dict(spec_of(ours).config)
+    if changed == "mlp.b_in":
+        with torch.no_grad():
+            ours.blocks[0].mlp.b_in.add_(1.0)
+    else:
+        fields |= {"act_fn": "gelu"} if changed == "activation" else {"rotary_adjacent_pairs": True}
+        ours = models.build(spec_of_config(fields), tokenizer=tokenizer)
+    with refused("cannot be written for transformers.*--to transformer-lens"):
+        to_huggingface(ours, tmp_path / "out")
 
 
 @pytest.mark.parametrize("kind", SHAPES)

@@ -82,13 +82,15 @@ def hooked_config(spec: Spec) -> "HookedTransformerConfig":
     )
 
 
-def spec_of_config(fields: dict[str, Any]) -> Spec:
-    """The shape that a TransformerLens configuration with these fields describes."""
+def spec_of_config(fields: dict[str, Any], *, tied: bool = False) -> Spec:
+    """The shape that a TransformerLens configuration with these fields describes, with tied embeddings or without."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from transformer_lens import HookedTransformer, HookedTransformerConfig
 
         model = HookedTransformer(HookedTransformerConfig(**fields, init_weights=False, device="cpu"))
+    if tied:
+        tie(model)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()  # whatever was in memory is no number, perhaps

@@ -11,9 +11,11 @@ from tslens.errors import InputError
 from tslens.models.export.folder import new_folder
 from tslens.models.fast_tokenizer import to_transformers
 from tslens.models.hooked import story_tokenizer_of, weights
+from tslens.models.hooked_spec import HookedSpec
 from tslens.models.huggingface.family import UNEMBEDDING, Family
 from tslens.models.huggingface.gpt2 import GPT2
 from tslens.models.huggingface.gpt_neo import GPT_NEO
+from tslens.models.huggingface.gpt_neox import GPT_NEOX
 from tslens.models.huggingface.llama import LLAMA
 from tslens.models.loading import name_of
 from tslens.models.rotary import in_halves
@@ -34,7 +36,6 @@ def to_huggingface(model: "LanguageModel", folder: str | Path) -> Path:
     tokenizer, spec = story_tokenizer_of(model), spec_of(model)
     parameters = in_halves(spec, weights(model))
     family = _family(spec, parameters, name_of(model))
-    assert family.fields is not None
     import transformers
 
     ends = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), tokenizer.bos)
@@ -70,11 +71,28 @@ def _family(spec: Spec, parameters: Mapping[str, Tensor], name: str) -> Family:
         return LLAMA
     if spec.style == "gpt2" and not spec.local_layers:
         return GPT2
-    if spec.style == "gpt2" and not spec.scaled:
-        named = {n for part in GPT_NEO.parts(spec) for n in part.names}
-        if not any(bool(weight.any()) for n, weight in parameters.items() if n not in named):
-            return GPT_NEO
+    if spec.style == "gpt2" and not spec.scaled and _holds(GPT_NEO, spec, parameters):
+        return GPT_NEO
+    if isinstance(spec, HookedSpec) and spec.positions == "rotary" and not spec.config["attn_only"]:
+        for family in (GPT_NEOX, LLAMA):
+            if _reads_back(family, spec) and _holds(family, spec, parameters):
+                return family
     raise InputError(
-        f"{name} cannot be written for transformers: models of GPT-2's, GPT-Neo's or Llama's style can, with windows "
-        "only GPT-Neo's (unscaled scores, no biases of queries, keys and values). Write it with --to transformer-lens."
+        f"{name} cannot be written for transformers: models of GPT-2's, GPT-Neo's, GPT-NeoX's or Llama's style can, "
+        "with windows only GPT-Neo's (unscaled scores, no biases of queries, keys and values). "
+        "Write it with --to transformer-lens."
     )
+
+
+def _holds(family: Family, spec: Spec, parameters: Mapping[str, Tensor]) -> bool:
+    """Whether a family has all parameters that are not zero."""
+    named = {name for part in family.parts(spec) for name in part.names}
+    return not any(bool(weight.any()) for name, weight in parameters.items() if name not in named)
+
+
+def _reads_back(family: Family, spec: HookedSpec) -> bool:
+    """Whether the family's configuration of a shape describes this shape and no other."""
+    import transformers
+
+    config = getattr(transformers, family.config)(**family.fields(spec))
+    return not any(family.refused(config).values()) and family.spec(config) == spec

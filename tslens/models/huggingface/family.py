@@ -58,8 +58,8 @@ class Family:
     """The shape that a configuration describes."""
     parts: Callable[[Spec], list[Stored]]
     """The tensors of a model of this shape, in their order."""
-    fields: Callable[[Spec], Mapping[str, Any]] | None = None
-    """The configuration of a shape; None for a family that is only read."""
+    fields: Callable[[Spec], Mapping[str, Any]]
+    """The configuration of a shape."""
     buffers: str = r"$^"
     """The names of tensors that older files hold beside the parameters, as a regular expression."""
 

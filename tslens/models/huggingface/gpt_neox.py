@@ -3,6 +3,8 @@
 from typing import Any
 
 from tslens.models.hooked import spec_of_config
+from tslens.models.hooked_spec import HookedSpec
+from tslens.models.huggingface import rope
 from tslens.models.huggingface.family import (
     MATRIX,
     TRANSPOSED,
@@ -38,19 +40,17 @@ def _refused(config: Any) -> dict[str, bool]:
         f"rotary positions on {share!r} of each head": not (isinstance(share, int | float) and 0 < share <= 1),
         f"activation {config.hidden_act!r}": config.hidden_act not in ACTIVATIONS,
         "attention without biases": not config.attention_bias,
-        f"rotary positions {config.rope_parameters['rope_type']!r}": config.rope_parameters["rope_type"] != "default",
-        "tied embeddings": config.tie_word_embeddings,
+        **rope.refused(config),
     }
 
 
 def _spec(config: Any) -> Spec:
-    d_head = config.hidden_size // config.num_attention_heads
     return spec_of_config(
         {
             "n_layers": config.num_hidden_layers,
             "d_model": config.hidden_size,
-            "n_ctx": config.max_position_embeddings,
-            "d_head": d_head,
+            "n_ctx": min(config.max_position_embeddings, rope.LONGEST),
+            "d_head": rope.head_width(config),
             "n_heads": config.num_attention_heads,
             "d_mlp": config.intermediate_size,
             "d_vocab": config.vocab_size,
@@ -58,12 +58,28 @@ def _spec(config: Any) -> Spec:
             "eps": config.layer_norm_eps,
             "normalization_type": "LN",
             "parallel_attn_mlp": config.use_parallel_residual,
-            "positional_embedding_type": "rotary",
-            "rotary_dim": int(d_head * config.rope_parameters.get("partial_rotary_factor", 1.0)),
-            "rotary_base": config.rope_parameters["rope_theta"],
-            "rotary_adjacent_pairs": False,
-        }
+            **rope.read(config),
+        },
+        tied=config.tie_word_embeddings,
     )
+
+
+def _fields(spec: Spec) -> dict[str, Any]:
+    assert isinstance(spec, HookedSpec)
+    c = spec.config
+    return {
+        "hidden_size": spec.d_model,
+        "num_hidden_layers": spec.n_layers,
+        "num_attention_heads": spec.n_heads,
+        "vocab_size": spec.d_vocab,
+        "max_position_embeddings": spec.n_ctx,
+        "intermediate_size": spec.mlp_width,
+        "hidden_act": c["act_fn"],
+        "tie_word_embeddings": spec.tied,
+        "use_parallel_residual": c["parallel_attn_mlp"],
+        "rope_parameters": rope.written(c),
+        "layer_norm_eps": spec.eps,
+    }
 
 
 GPT_NEOX = Family(
@@ -73,5 +89,6 @@ GPT_NEOX = Family(
     _refused,
     _spec,
     _parts,
+    _fields,
     buffers=r"layers\.\d+\.attention\.(bias|masked_bias|rotary_emb\.inv_freq)",
 )

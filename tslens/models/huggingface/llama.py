@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from tslens.models.hooked import spec_of_config
+from tslens.models.hooked_spec import HookedSpec
+from tslens.models.huggingface import rope
 from tslens.models.huggingface.family import MATRIX, TRANSPOSED, VECTOR, Family, Stored, of_layers, unembedding
 from tslens.models.spec import Spec
 
@@ -26,44 +29,66 @@ def _parts(spec: Spec) -> list[Stored]:
 
 
 def _refused(config: Any) -> dict[str, bool]:
-    turned = config.rope_parameters
     return {
         f"activation {config.hidden_act!r}": config.hidden_act != "silu",
         "biases": config.attention_bias or config.mlp_bias,
-        f"heads of {config.head_dim}": config.head_dim * config.num_attention_heads != config.hidden_size,
-        f"rotary positions {turned['rope_type']!r}": turned["rope_type"] != "default",
-        "partial rotary positions": turned.get("partial_rotary_factor", 1.0) != 1.0,
+        "partial rotary positions": config.rope_parameters.get("partial_rotary_factor", 1.0) != 1.0,
+        **rope.refused(config),
     }
 
 
 def _spec(config: Any) -> Spec:
-    groups = config.num_key_value_heads
+    """Ours where it says all; TransformerLens's where positions are rescaled or heads have a width of their own."""
+    groups, d_head = config.num_key_value_heads, rope.head_width(config)
+    grouped = None if groups == config.num_attention_heads else groups
+    n_ctx, turned = min(config.max_position_embeddings, rope.LONGEST), config.rope_parameters
+    if turned["rope_type"] != "default" or d_head * config.num_attention_heads != config.hidden_size:
+        return spec_of_config(
+            {
+                "n_layers": config.num_hidden_layers,
+                "d_model": config.hidden_size,
+                "n_ctx": n_ctx,
+                "d_head": d_head,
+                "n_heads": config.num_attention_heads,
+                "n_key_value_heads": grouped,
+                "d_mlp": config.intermediate_size,
+                "d_vocab": config.vocab_size,
+                "act_fn": "silu",
+                "gated_mlp": True,
+                "eps": config.rms_norm_eps,
+                "normalization_type": "RMS",
+                **rope.read(config),
+            },
+            tied=config.tie_word_embeddings,
+        )
     return Spec(
         d_model=config.hidden_size,
         n_layers=config.num_hidden_layers,
         n_heads=config.num_attention_heads,
         d_vocab=config.vocab_size,
-        n_ctx=config.max_position_embeddings,
+        n_ctx=n_ctx,
         style="llama",
-        n_key_value_heads=None if groups == config.num_attention_heads else groups,
+        n_key_value_heads=grouped,
         d_mlp=config.intermediate_size,
         tied=config.tie_word_embeddings,
-        rotary_base=float(config.rope_parameters["rope_theta"]),
+        rotary_base=float(turned["rope_theta"]),
         eps=config.rms_norm_eps,
     )
 
 
 def _fields(spec: Spec) -> dict[str, Any]:
+    plain = {"rope_type": "default", "rope_theta": spec.rotary_base}
     return {
         "hidden_size": spec.d_model,
         "num_hidden_layers": spec.n_layers,
         "num_attention_heads": spec.n_heads,
+        "head_dim": spec.d_head,
         "vocab_size": spec.d_vocab,
         "max_position_embeddings": spec.n_ctx,
         "num_key_value_heads": spec.key_value_heads,
         "intermediate_size": spec.mlp_width,
         "tie_word_embeddings": spec.tied,
-        "rope_parameters": {"rope_type": "default", "rope_theta": spec.rotary_base},
+        "rope_parameters": rope.written(spec.config) if isinstance(spec, HookedSpec) else plain,
         "rms_norm_eps": spec.eps,
     }
 
