@@ -180,7 +180,7 @@ def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
     if recipe.get("data"):
         yield "recipe: data", _words(recipe["data"])
     for key, value in (c.get("data") or {}).items():
-        if key != "digests":  # they tell programs whether the data changed
+        if key not in ("digests", "read_from"):  # they tell programs where the data are, and whether they changed
             yield key.replace("_", " "), _words(value)
     if "validation_loss" in c:
         at_end = f"{c['validation_loss']:.3f} nats, {c['bits_per_byte']:.3f} bits per byte"
