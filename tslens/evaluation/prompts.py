@@ -47,7 +47,8 @@ def evaluate(
     """
     named = _by_name(models)
     asked = [(i, text, yes) for i, p in enumerate(suite.prompts) for text, yes in _endings(p)]
-    rows = {name: [_row(name, model, suite.prompts[i].text, text) for i, text, _ in asked] for name, model in named}
+    prompts, endings = [suite.prompts[i].text for i, _, _ in asked], [text for _, text, _ in asked]
+    rows = {name: _rows(name, model, prompts, endings) for name, model in named}
     options: dict[str, Any] = {"precision": precision, "batch_tokens": batch_tokens, "what": "endings"}
     options["parts"] = [suite.prompts[i].templated for i, _, _ in asked]
     found = [kept_log_probabilities(model, *zip(*rows[name], strict=True), **options).float() for name, model in named]
@@ -61,7 +62,7 @@ def evaluate(
         topics=topics,
         looks_right=[first[topic].right for topic in topics],
         looks_wrong=[first[topic].wrong for topic in topics],
-        endings=[text for _, text, _ in asked],
+        endings=endings,
         templated=torch.tensor([p.templated for p in suite.prompts]),
         topic=torch.tensor([topics.index(p.about) for p in suite.prompts]),
         prompt=torch.tensor([i for i, _, _ in asked]),
@@ -148,18 +149,22 @@ def _best(asked: Endings, log_probability: Float[Tensor, "model ending"], prompt
     }
 
 
-def _row(name: str, model: "LanguageModel", prompt: str, ending: str) -> tuple[list[int], int]:
-    """The tokens of prompt and ending as one text, and the index of the ending's first token.
+def _rows(
+    name: str, model: "LanguageModel", prompts: Sequence[str], endings: Sequence[str]
+) -> list[tuple[list[int], int]]:
+    """The tokens of each prompt with its ending as one text, and the index of the ending's first token.
 
     Both are tokenized as one text, as in training; the ending begins at the first token that differs from those of the
     prompt alone.
     """
     tokenizer: TextTokenizer = tokenizer_of(model)
     context = spec_of(model, compressors=True).n_ctx
-    alone, whole = tokenizer.encode([prompt, f"{prompt} {ending}"])
-    if len(whole) - 1 > context:
-        raise InputError(
-            f"prompt {prompt[:40]!r}... with its ending takes {len(whole)} tokens, the context of {name} is {context}. "
-            "Shorten it."
-        )
-    return whole, first_of_ending(alone, whole)
+    alone = tokenizer.encode(list(prompts))
+    whole = tokenizer.encode([f"{prompt} {ending}" for prompt, ending in zip(prompts, endings, strict=True)])
+    for prompt, row in zip(prompts, whole, strict=True):
+        if len(row) - 1 > context:
+            raise InputError(
+                f"prompt {prompt[:40]!r}... with its ending takes {len(row)} tokens, the context of {name} is "
+                f"{context}. Shorten it."
+            )
+    return [(row, first_of_ending(before, row)) for before, row in zip(alone, whole, strict=True)]

@@ -6,6 +6,7 @@ endings are: 50% is chance, by construction. Pairs are written by hand, or made 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -122,8 +123,8 @@ def suite(name: str) -> Suite:
             prompts += [prompt for pair in _pairs(given, where) for prompt in pair]
     if len(places) < 2:
         raise InputError(f"suite {name} has {len(places)} pairs; an interval needs 2 or more.")
-    texts = [prompt.text for prompt in prompts]
-    if twice := next((text for i, text in enumerate(texts) if text in set(texts[:i])), None):
+    times = Counter(prompt.text for prompt in prompts)
+    if twice := next((text for text, n in times.items() if n > 1), None):
         raise InputError(f"suite {name} has the prompt {twice!r} in two pairs; each prompt is asked once.")
     return Suite(label, table.question, tuple(prompts))
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 QUOTED_OR_COMMENT = re.compile(r'"""(?s:.*?)"""|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*')
 
@@ -12,7 +13,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int | None:
     Tables of an array are found by their `[[header]]`, inline tables by their braces, and keys by their name. Where a
     key is missing, or is an element of a list, the line of what should hold it. None if the array has no such headers.
     """
-    bare = QUOTED_OR_COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    bare = _bare(text)
     start, stop, parts, array = 0, len(bare), list(path), ""
     while len(parts) > 1 and isinstance(number := parts[1], int):
         array = f"{array}.{parts[0]}".lstrip(".")
@@ -35,6 +36,12 @@ def line_of(text: str, path: Sequence[str | int]) -> int | None:
         elif found := _key(part, bare[start:stop]):
             start += found.start()
     return bare.count("\n", 0, start) + bool(bare)
+
+
+@lru_cache(maxsize=1)
+def _bare(text: str) -> str:
+    """The text with spaces for what is quoted or a comment."""
+    return QUOTED_OR_COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def _key(name: str, text: str) -> re.Match[str] | None:
