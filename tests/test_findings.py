@@ -273,6 +273,9 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("evaluation/copies-stories2M", "measure", "bits_per_byte of the true", ("written", "low", "high"))),
     ("evaluation", rf"and -{NUMBER} \(-{NUMBER} to -{NUMBER}\) of texts up to the context", lambda figures:
      [-value for value in row("evaluation/card", "model", "stories260K", VALUE, row="plot, texts")(figures)]),
+    ("evaluation", rf"grammar is -{NUMBER} standard deviations from real stories \(-{NUMBER} to -{NUMBER}\)",
+     lambda figures: [-v for v in row("evaluation/training-texts", "model", "128x4@1570", VALUE,
+                                      row="grammar, texts")(figures)]),
     ("evaluation", rf"the right ending gains {WITH_INTERVAL}",
      row("evaluation/facts", "model", "stories2M", VALUE, score="mean margin (nats)", prompts="hand-written")),
     ("evaluation", rf"templated ones {WITH_INTERVAL}",
@@ -292,10 +295,10 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
     ("evaluation", rf"has {NUMBER} of the word pairs of what stories2M writes \({NUMBER} to {NUMBER}; cut at 40%",
      row("evaluation/copies-stories2M", "measure", "ROUGE-2 precision to the nearest", ("written", "low", "high"))),
     ("evaluation", rf"{NUMBER} more than for other instructions \({NUMBER} to {NUMBER}\)",
-     row("evaluation/instruct", "model", "128x4-epoch-instruct", VALUE, measure="words", group="all",
+     row("evaluation/instruct", "model", "instruct 4", VALUE, measure="words", group="all",
          what="beyond other instructions")),
     ("evaluation", rf"kept from them writes {NUMBER} more \({NUMBER} to {NUMBER}\)",
-     row("evaluation/instruct-held-out", "model", "128x4-epoch-instruct-ood", VALUE, measure="words", group="held out",
+     row("evaluation/instruct-held-out", "model", "instruct held out", VALUE, measure="words", group="held out",
          what="beyond other instructions")),
 ]  # fmt: skip
 

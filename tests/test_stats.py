@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import stats as scipy_stats
 
 from tslens import stats
+from tslens.errors import InputError
 from tslens.stats.roc import newcombe
 
 
@@ -50,6 +51,25 @@ class TestMean:
         assert stats.mean_interval([1, 2, 3], least_error=0.5) == stats.mean_interval([1, 2, 3])
         ratio = stats.ratio_of_sums([2, 4, 6], [1, 2, 3], least_error=0.5)
         assert ratio.estimate == 2 and ratio.high > 2 + 0.5 * 4.302653 - 1e-9
+
+    def test_a_mean_on_an_estimated_scale_is_welch_s(self) -> None:
+        """The scale's zero is the mean of the others, and its error theirs."""
+        rng = np.random.default_rng(4)
+        x, y = rng.normal(1, 1, 12), rng.normal(0, 3, 30)
+        found, expected = stats.calibrated_mean(x - y.mean(), y.std(ddof=1) / 30**0.5, 30), stats.welch(x, y)
+        assert (found.estimate, found.low, found.high) == pytest.approx(
+            (expected.estimate, expected.low, expected.high)
+        )
+        exact = stats.calibrated_mean(x, 0.0, 30)
+        assert (exact.low, exact.high) == pytest.approx((stats.mean_interval(x).low, stats.mean_interval(x).high))
+        with pytest.raises(InputError, match="2 others"):
+            stats.calibrated_mean(x, 0.1, 1)
+
+    def test_an_interval_within_its_range(self) -> None:
+        found = stats.mean_interval([0.0, 1.0]).within(0, 1)
+        assert (found.estimate, found.low, found.high) == (0.5, 0, 1)
+        several = stats.mean_interval([[0.0, 0.4], [1.0, 0.5]]).within(0, 1)
+        assert several.low.tolist() == pytest.approx([0, max(0, 0.45 - 0.05 * 12.7062)])
 
     def test_welch_by_hand_and_by_scipy(self) -> None:
         rng = np.random.default_rng(4)

@@ -14,6 +14,7 @@ from tslens.analysis.heads import AblationResult, AgreementResult, PatternResult
 from tslens.analysis.lens import ByDepthResult, LensesResult, OfPromptResult
 from tslens.analysis.neurons import HeldOutResult, MeanAblationResult, PatternsResult, SelectivityResult
 from tslens.models import Spec, build, weights
+from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
 
 STORIES = [
@@ -153,7 +154,9 @@ def test_ablations_and_the_lens_stand_beside_untrained_twins(
 
 @pytest.mark.thorough
 def test_ablated_neurons_stand_beside_their_twins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    read = ["--stories", "made", "--limit", "40", "--twins", "1", "--out", str(tmp_path)]
+    begun = [text[: text.rfind(". ", 0, 500) + 1] for text in stories("made", limit=40)]
+    (tmp_path / "begun.txt").write_text("\n<|endoftext|>\n".join(begun), encoding="utf-8")
+    read = ["--stories", str(tmp_path / "begun.txt"), "--twins", "1", "--out", str(tmp_path)]
     assert cli.main(["analyze", "neurons", "--model", "stories2M", "--ablate", *read]) == 0
     found = twins.TwinsResult.load(tmp_path / "of-ablation")
     assert f"On 32 stories: {found.said(found.labels)}." in capsys.readouterr().out and int(found.count[0]) > 0

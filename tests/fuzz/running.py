@@ -23,7 +23,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 10.0
-"""Seconds of a case: of the processor, as a busy machine makes no command hang; or of the clock in one sleep."""
+"""Seconds of a case: of the processor, as a busy machine makes no command hang; or of the clock in one sleep. On a
+machine that takes longer to import everything, as long as that takes."""
 MOST = 1_500 * 2**20  # bytes that a case may take at most
 LINE = 1_000  # characters of a clear line
 NO_NETWORK = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY")
@@ -83,6 +84,7 @@ class Runner:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.ran = 0
+        self.longest = LONGEST
         self._process: subprocess.Popen[str] | None = None
 
     def _start(self) -> None:
@@ -102,6 +104,7 @@ class Runner:
         if self._line(BEGAN) != "ready":
             self.close()  # its late line would be taken for a report
             raise RuntimeError(f"the process that runs cases did not begin in {BEGAN:.0f} s")
+        self.longest = max(LONGEST, _processor(self._process.pid))
 
     def _line(self, seconds: float) -> Any:
         """The next report; None if none comes in time, or the process has ended."""
@@ -142,7 +145,7 @@ class Runner:
             file=process.stdin,
             flush=True,
         )
-        found = self._watched(process.pid, LONGEST + case.stop)
+        found = self._watched(process.pid, self.longest + case.stop)
         self.ran += 1
         texts = {
             name: path.read_text("utf-8", "replace") if path.exists() else ""
@@ -177,13 +180,13 @@ def leftovers(folder: Path) -> list[str]:
     return found
 
 
-def fault(report: Report, folder: Path, *, may_stop: bool = False) -> str:
+def fault(report: Report, folder: Path, *, may_stop: bool = False, longest: float = LONGEST) -> str:
     """What is wrong with the end of a case, in words; empty if nothing is."""
     if "Traceback" in report.err or "this is a defect" in report.err or "panicked" in report.err:
         return "a traceback"
     if report.code not in ((0, 2, 130) if may_stop else (0, 2)):
         return f"it ended with {report.code}"
-    if report.seconds > LONGEST and not (may_stop and report.code == 130):
+    if report.seconds > longest and not (may_stop and report.code == 130):
         return f"it took {report.seconds:.0f} s"
     if report.more > MOST:
         return f"it took {report.more / 2**20:,.0f} MB"
@@ -208,7 +211,7 @@ def check(runner: Runner, case: Case, *, may_stop: bool = False, about: object =
     """Run a case. AssertionError with the command and the folder, which is kept, if its end is wrong; else the folder is
     removed."""
     report = runner.run(case)
-    wrong = fault(report, case.folder, may_stop=may_stop)
+    wrong = fault(report, case.folder, may_stop=may_stop, longest=runner.longest)
     told = f"{wrong}\n{case}\n{about}\nexit code: {report.code}\nstderr: {report.err[-6_000:]}\nstdout: {report.out[-500:]}"
     assert not wrong, told.encode("utf-8", "backslashreplace").decode()  # what is no text could not be reported
     shutil.rmtree(case.folder, ignore_errors=True)

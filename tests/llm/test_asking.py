@@ -625,6 +625,25 @@ def test_a_batch_whose_id_never_arrived_is_found(settings, tmp_path, monkeypatch
         assert len(server.batches) == 2
 
 
+def test_after_a_batch_that_may_have_been_made_no_other_is_sent(settings, tmp_path, monkeypatch):
+    """The API lists it too late: a second one would take its place in the record, and what it holds be paid again."""
+    with Server(polls=0) as server:
+        given = settings(server, cache=tmp_path / "a.jsonl", batch=True, tries=1, batch_size=5)
+        made, troubles = "/v1/messages/batches", ["drop in the middle"]
+        with monkeypatch.context() as patch:
+            patch.setattr(server, "trouble", lambda path: troubles.pop() if path == made and troubles else None)
+
+            async def nothing(_):
+                return []
+
+            patch.setattr("tslens.llm.batches._listed", nothing)
+            outcomes = llm.ask(requests(12), given)
+        assert len(server.batches) == 1 and not any(o.answer for o in outcomes)
+        assert "may be listed later" in outcomes[-1].failure
+        assert all(o.answer for o in llm.ask(requests(12), given))
+        assert len(server.batches) == 3 and server.again == []
+
+
 def test_a_batch_that_the_api_has_forgotten_is_asked_again(settings, tmp_path, monkeypatch):
     cache = tmp_path / "a.jsonl"
     with Server() as server:

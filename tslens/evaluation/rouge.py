@@ -7,7 +7,7 @@ which a word is cut in two (naïve becomes na, ve; a text in another script has 
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -83,6 +83,17 @@ def nearest(texts: Sequence[str], others: Sequence[str] | None = None) -> Float[
     A text that occurs twice in `texts` has 1: only itself is left out, not its copies. InputError if there is nothing
     to compare with.
     """
+    found = np.zeros(len(texts))
+    for rows, f in f_rows(texts, others):
+        found[rows] = f.max(1)
+    return found
+
+
+def f_rows(
+    texts: Sequence[str], others: Sequence[str] | None = None
+) -> Iterator[tuple[slice, Float[np.ndarray, "row other"]]]:
+    """The ROUGE-2 F of some texts to each of the others, some rows at a time; without `others` to each of `texts`, and
+    0 of a text to itself. InputError if there is nothing to compare with."""
     alone = others is None
     against = texts if others is None else others
     if len(against) < (2 if alone else 1):
@@ -92,14 +103,12 @@ def nearest(texts: Sequence[str], others: Sequence[str] | None = None) -> Float[
     have.resize(len(texts), len(columns))
     of.resize(len(against), len(columns))
     lengths, other_lengths = have.sum(1), of.sum(1)
-    found = np.zeros(len(texts))
     for start in range(0, len(texts), ROWS):
         rows = slice(start, start + ROWS)
         shared = (have[rows] @ of.T).toarray()
         if alone:
             shared[np.arange(len(shared)), start + np.arange(len(shared))] = 0
-        found[rows] = (2 * shared / np.maximum(lengths[rows, None] + other_lengths, 1)).max(1)
-    return found
+        yield rows, 2 * shared / np.maximum(lengths[rows, None] + other_lengths, 1)
 
 
 def _occurrences(texts: Sequence[str], columns: dict[tuple[str, str, int], int]) -> "csr_array":

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 VERSION = "answers, 1"
 """Part of the key of kept answers: raise it when what gives or scores them changes."""
-CARDS = "answers, 3"
+CARDS = "answers, 4"
 """The same of score cards, minimal pairs, copies and instructions."""
 SAME = 1e-3
 """Nats by which the log-probabilities of endings differ at most between two readings of the same weights."""

@@ -8,6 +8,7 @@ from tslens.stats.bins import octave_bins
 from tslens.stats.clustered import clustered_share, macro_mean, macro_share
 from tslens.stats.intervals import (
     Interval,
+    calibrated_mean,
     jackknife,
     jackknife_p,
     mean_interval,
@@ -29,6 +30,7 @@ __all__ = [
     "auroc",
     "benjamini_hochberg",
     "bootstrap",
+    "calibrated_mean",
     "clustered_share",
     "hanley_mcneil",
     "jackknife",

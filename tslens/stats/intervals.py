@@ -1,6 +1,6 @@
 """Confidence intervals of means, shares and ratios, and of any statistic by the jackknife over groups."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,11 @@ class Interval:
     def halfwidth(self) -> Any:
         """Half the length of the interval."""
         return (self.high - self.low) / 2
+
+    def within(self, least: float, most: float) -> "Interval":
+        """The part of the interval in which the value can lie."""
+        low, high = np.clip(self.low, least, most), np.clip(self.high, least, most)
+        return replace(self, low=scalar(low), high=scalar(high))
 
     def __contains__(self, value: float) -> bool:
         """Whether the interval covers `value` (scalar intervals)."""
@@ -89,6 +94,24 @@ def welch(x: ArrayLike, y: ArrayLike, level: float = 0.95, *, least_error: float
         freedom = both**2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1))
     reach = float(stats.t.ppf((1 + level) / 2, freedom)) * max(both**0.5, least_error)
     return Interval(difference, difference - reach, difference + reach, level, "Welch t")
+
+
+def calibrated_mean(values: ArrayLike, error: float, n: int, level: float = 0.95) -> Interval:
+    """The mean of values on a scale whose zero was itself estimated from `n` others, with this standard error.
+
+    As Welch's interval, with the error of the scale in the place of the second mean's.
+    """
+    from scipy import stats
+
+    check_level(level)
+    x = np.asarray(values, dtype=float)
+    if min(len(x), n) < 2:
+        raise InputError(f"a mean on an estimated scale needs at least 2 values and 2 others; got {len(x)} and {n}")
+    own, scale, freedom = float(x.var(ddof=1)) / len(x), error**2, len(x) + n - 2.0
+    if (both := own + scale) > 0:
+        freedom = both**2 / (own**2 / (len(x) - 1) + scale**2 / (n - 1))
+    mean, reach = float(x.mean()), float(stats.t.ppf((1 + level) / 2, freedom)) * both**0.5
+    return Interval(mean, mean - reach, mean + reach, level, "Welch t, with the error of the scale")
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:

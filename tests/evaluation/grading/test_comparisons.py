@@ -128,7 +128,7 @@ def test_intervals_of_few_prompts_cover(draw, n, texts):
     for _ in range(runs):
         scores = draw(rng, (n, 2, texts))
         a, b = ({str(p): scores[p, side].tolist() for p in range(n)} for side in (0, 1))
-        _, low, high, prompts = _paired(a, b, level)
+        _, low, high, prompts = _paired(a, b, level, 9)
         covered += low <= 0 <= high and prompts == n
     assert covered >= binom.ppf(0.001, runs, level) > 0.92 * runs
 
@@ -136,7 +136,7 @@ def test_intervals_of_few_prompts_cover(draw, n, texts):
 def test_few_whole_scores_that_are_equal_do_not_decide():
     """Three prompts, each a point apart: t(0.975, 2) * sqrt(2 / 12 / 3) = 4.3027 * 0.2357 = 1.0141."""
     a, b = ({p: [score] for p in "pqr"} for score in (7.0, 6.0))
-    assert _paired(a, b, 0.95) == pytest.approx((1, 1 - 1.0141, 1 + 1.0141, 3), abs=1e-4)
+    assert _paired(a, b, 0.95, 9) == pytest.approx((1, 1 - 1.0141, 1 + 1.0141, 3), abs=1e-4)
 
 
 @pytest.mark.parametrize("n", [3, 10])

@@ -73,6 +73,8 @@ class CardResult(Result):
     """Those of the models that are n-gram models of the training stories."""
     no_occasion: list[list[str]] = field(default_factory=list, kw_only=True)
     """By model and row, the measures for which some texts give no occasion; empty without texts."""
+    at_the_end: list[list[int]] = field(default_factory=list, kw_only=True)
+    """By model and row, the texts whose value is as far from the reference as the scale reaches; 0 without texts."""
 
     def summary(self) -> "pd.DataFrame":
         """One row per model and axis, with the model's bits per byte and what the axis does not measure."""
@@ -87,7 +89,10 @@ class CardResult(Result):
         for name in ("bits_per_byte", "bits_low", "bits_high"):
             frame[name] = getattr(self, name).repeat_interleave(len(self.rows)).numpy()
         missing = [said for of_model in self.no_occasion for said in of_model]
-        return frame.assign(**({"no occasion": missing} if any(missing) else {}), **{"does not measure": unseen})
+        said_more: dict[str, list[Any]] = {"no occasion": missing} if any(missing) else {}
+        ends = [n for of_model in self.at_the_end for n in of_model]
+        said_more |= {"at the end": ends} if any(ends) else {}
+        return frame.assign(**said_more, **{"does not measure": unseen})
 
     @property
     def trained(self) -> np.ndarray:
@@ -156,12 +161,14 @@ def card(
     written, losses = written or {}, losses or {}
     rows = [f"{axis}, {PAIRS}" for axis in PAIR_AXES if axis in pairs.axes]
     rows += [f"{axis}, {TEXTS}" for axis in TEXT_AXES if written]
-    table, missing, names = [], [], [*models, *pairs.n_grams]
+    table, missing, ends, names = [], [], [], [*models, *pairs.n_grams]
     for name in names:
         found = [pairs.macro(name, axis) for axis in PAIR_AXES if axis in pairs.axes]
         found += [written[name].axis(axis) if name in written else NOTHING for axis in TEXT_AXES if written]
         said = [written[name].no_occasion(axis) if name in written else "" for axis in TEXT_AXES if written]
         missing.append([""] * (len(rows) - len(said)) + said)
+        far = [written[name].at_the_end(axis) if name in written else 0 for axis in TEXT_AXES if written]
+        ends.append([0] * (len(rows) - len(far)) + far)
         table.append([[i.estimate, i.low, i.high] for i in found])
     values = torch.tensor(table, dtype=torch.float32)
     records = {name: training_record(model).get("bits_per_byte") or np.nan for name, model in models.items()}
@@ -183,6 +190,7 @@ def card(
         twins=list(twins),
         n_grams=pairs.n_grams,
         no_occasion=missing,
+        at_the_end=ends,
         corpus=_described(pairs, written, losses),
     )
 

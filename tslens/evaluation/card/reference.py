@@ -4,7 +4,8 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
@@ -34,7 +35,8 @@ NOT_MEASURED = {
     "creativity": "ideas: only whether words and their combinations vary and are new, as those of mixed stories are.",
 }
 """What the texts' measures of each axis do not see."""
-CALIBRATION = 10  # one in so many reference stories is not counted, and says what is usual
+CALIBRATION, AT_LEAST, AT_MOST = 10, 50, 200
+"""One in so many reference stories is not counted, and says what is usual; more of few stories, fewer of many."""
 FEWEST = 60
 """Reference stories needed."""
 READABLE = 2.0
@@ -43,10 +45,32 @@ ALIKE = 6.0  # standard deviations from the mean beyond which a measure is as ba
 OWN_LIMITS = {"introduced": 1.0}  # a few nouns decide it, and an error in one article is no want of consistency
 LIMITS = np.array([OWN_LIMITS.get(name, ALIKE) for name in MEASURES])
 """How far each measure counts."""
+LEAST_SPREAD = 0.02  # of a measure that hardly varies
 SMOOTHING = 2.0  # stories that a word's place is drawn to the middle by
 CONTENT = re.compile(r"[a-z]{4,}")
 _ARTICLES = frozenset(("a", "an"))
 _DEFINITE = frozenset("the his her its their this that".split())
+
+
+@dataclass(frozen=True, eq=False)
+class Usual:
+    """The mean of each measure over stories, and its spread; NaN where no story gives occasion for it."""
+
+    mean: Float[np.ndarray, " measure"]
+    spread: Float[np.ndarray, " measure"]
+
+    @classmethod
+    def of(cls, measures: Float[np.ndarray, "story measure"]) -> "Usual":
+        there = ~np.isnan(measures)
+        n, values = there.sum(0), np.where(there, measures, 0.0)
+        mean = values.sum(0) / np.where(n, n, np.nan)
+        squares = (np.where(there, measures - mean, 0.0) ** 2).sum(0)
+        return cls(mean, np.maximum(np.sqrt(squares / np.maximum(n - 1, 1)), LEAST_SPREAD))
+
+    def standard(self, measures: Float[np.ndarray, "text measure"]) -> Float[np.ndarray, "text measure"]:
+        """The measures of texts in standard deviations from the mean, at most `LIMITS` either way."""
+        clipped: np.ndarray = np.clip((measures - self.mean) / self.spread, -LIMITS, LIMITS)
+        return clipped
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,19 +84,22 @@ class Reference:
     four_grams: frozenset[str]
     readable: float
     """The least log-probability per word of a readable sentence, in nats."""
-    stories: int = 0
+    stories: int
     """Their number."""
-    mean: dict[str, float] = field(default_factory=dict)
-    """Of each measure over the stories that calibrate it."""
-    spread: dict[str, float] = field(default_factory=dict)
+    calibration: Float[np.ndarray, "story measure"]
+    """The measures of the stories that were not counted; their mean and spread are what is usual."""
 
-    def measures(self, text: str) -> dict[str, float]:
+    @cached_property
+    def usual(self) -> "Usual":
+        return Usual.of(self.calibration)
+
+    def measures(self, text: str) -> Float[np.ndarray, " measure"]:
         """Every measure of `MEASURES`, larger is better; NaN where a text gives no occasion for it."""
         sentences = sentences_of(text)
         lost, words = loss_by_forms(text, self.five_gram)
         places = np.array([self._place(sentence) for sentence in sentences])
         varied, novel = self._variety(sentences)
-        return {
+        found = {
             "forms": -lost / words if words else np.nan,
             "order": _correlation(places),
             "introduced": _introduced(sentences),
@@ -82,14 +109,22 @@ class Reference:
             "varied": varied,
             "novel": novel,
         }
+        return np.array([found[name] for name in MEASURES])
 
     def standard(self, text: str) -> Float[np.ndarray, " measure"]:
         """Every measure in standard deviations from the reference's mean, at most `LIMITS` either way; NaN where the
         text, or every reference story, gives no occasion for it."""
-        found = self.measures(text)
-        values = [(found[name] - self.mean[name]) / self.spread[name] for name in MEASURES]
-        clipped: np.ndarray = np.clip(np.array(values), -LIMITS, LIMITS)
-        return clipped
+        standard: np.ndarray = self.usual.standard(self.measures(text)[None])[0]
+        return standard
+
+    def error(self, measures: Float[np.ndarray, "text measure"]) -> Float[np.ndarray, " axis"]:
+        """How far the mean of each axis over these texts is uncertain because so few stories calibrate it: its standard
+        error, by the jackknife over these stories; NaN where no text has the axis."""
+        n = len(self.calibration)
+        without = [Usual.of(np.delete(self.calibration, i, axis=0)).standard(measures) for i in range(n)]
+        means = np.array([[_mean(by_axis(each, axis)) for axis in AXES] for each in without])
+        error: np.ndarray = np.sqrt((n - 1) / n * ((means - means.mean(0)) ** 2).sum(0))
+        return error
 
     def axes(self, text: str) -> list[float]:
         """The value of each of `AXES` (see `by_axis`)."""
@@ -116,23 +151,20 @@ def reference(stories: Iterable[str], name: str = "") -> Reference:
     """What is usual in these stories. InputError for fewer than 60.
 
     Every tenth story calibrates: the mean and the spread of every measure are those of stories that were not counted.
+    Of fewer than 500 stories more do, up to every fourth, so that mostly 50 calibrate, of 60 stories 15; 200 at most.
     """
     texts = list(stories)
     if len(texts) < FEWEST:
         raise InputError(f"{len(texts)} reference stories say too little of what is usual; give {FEWEST} or more.")
-    counted = [text for i, text in enumerate(texts) if i % CALIBRATION]
-    held = texts[::CALIBRATION][:200]
+    each = min(CALIBRATION, max(4, len(texts) // AT_LEAST))
+    counted, held = [text for i, text in enumerate(texts) if i % each], texts[::each][:AT_MOST]
     model = five_gram(counted)
     split = [sentences_of(text) for text in counted]
     four_grams = frozenset(" ".join(s[i : i + 4]) for story in split for s in story for i in range(len(s) - 3))
     usual = [_per_word(model, sentence) for text in held for sentence in sentences_of(text) if sentence]
-    made = Reference(name, model, _places(split), four_grams, float(np.percentile(usual, READABLE)), len(texts))
-    rows = [made.measures(text) for text in progress.track(held, "calibrating")]
-    for measure in MEASURES:
-        values = np.array([row[measure] for row in rows])
-        made.mean[measure] = float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
-        made.spread[measure] = max(float(np.nanstd(values)) if not np.isnan(values).all() else 1.0, 0.02)
-    return made
+    readable = float(np.percentile(usual, READABLE))
+    made = Reference(name, model, _places(split), four_grams, readable, len(texts), np.empty((0, len(MEASURES))))
+    return replace(made, calibration=np.array([made.measures(text) for text in progress.track(held, "calibrating")]))
 
 
 def columns_of(axis: str) -> list[int]:
@@ -146,6 +178,12 @@ def by_axis(standard: Float[np.ndarray, "text measure"], axis: str) -> Float[np.
     own = standard[:, columns_of(axis)]
     there = (~np.isnan(own)).sum(1)
     return np.asarray(np.nansum(own, axis=1) / np.where(there, there, np.nan))
+
+
+def _mean(values: Float[np.ndarray, " text"]) -> float:
+    """The mean of the values that are there; NaN if none is."""
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if len(there) else np.nan
 
 
 def _per_word(model: KneserNey, sentence: Sequence[str]) -> float:

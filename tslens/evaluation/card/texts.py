@@ -11,7 +11,16 @@ from torch import Tensor
 
 from tslens import progress, stats
 from tslens.errors import InputError
-from tslens.evaluation.card.reference import AXES, LIMITS, MEASURES, NOT_MEASURED, Reference, by_axis, columns_of
+from tslens.evaluation.card.reference import (
+    ALIKE,
+    AXES,
+    LIMITS,
+    MEASURES,
+    NOT_MEASURED,
+    Reference,
+    by_axis,
+    columns_of,
+)
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -34,15 +43,21 @@ class TextsCardResult(Result):
     """The mean of the axis' measures that the text gives occasion for; NaN where it gives none."""
     measures: Float[Tensor, "text measure"]
     """NaN where the text gives no occasion for the measure."""
+    calibrated: int
+    """Stories whose mean and spread are the scale."""
+    calibration_error: Float[Tensor, " axis"]
+    """The standard error that they leave in the mean of each axis."""
 
     def axis(self, name: str) -> stats.Interval:
-        """The mean of an axis over the texts that have it, with Student's t interval; NaN for fewer than two."""
-        values = self.value[:, AXES.index(name)].numpy()
+        """The mean of an axis over the texts that have it, with an interval over texts and over the stories of the
+        scale (`stats.calibrated_mean`), within the scale; NaN for fewer than two texts."""
+        at = AXES.index(name)
+        values = self.value[:, at].numpy()
         values = values[~np.isnan(values)]
         if len(values) < 2:
             mean = float(values[0]) if len(values) else np.nan
             return stats.Interval(mean, np.nan, np.nan, 0.95, "fewer than two texts")
-        return stats.mean_interval(values)
+        return stats.calibrated_mean(values, float(self.calibration_error[at]), self.calibrated).within(-ALIKE, ALIKE)
 
     def no_occasion(self, name: str) -> str:
         """The measures of an axis for which some texts give no occasion, and how many do not; empty if all do."""
@@ -94,7 +109,8 @@ def score_texts(texts: Sequence[str], usual: Reference, name: str = "texts") -> 
     """The axes of every text beside what is usual in the reference. InputError for fewer than two texts."""
     if len(texts) < 2:
         raise InputError(f"{len(texts)} texts give no interval; give 2 or more.")
-    found = np.array([usual.standard(text) for text in progress.track(list(texts), f"scoring {name}")])
+    measures = np.array([usual.measures(text) for text in progress.track(list(texts), f"scoring {name}")])
+    found = usual.usual.standard(measures)
     values = np.stack([by_axis(found, axis) for axis in AXES], axis=1)
     return TextsCardResult(
         name=name,
@@ -102,4 +118,6 @@ def score_texts(texts: Sequence[str], usual: Reference, name: str = "texts") -> 
         texts=list(texts),
         value=torch.tensor(values, dtype=torch.float32),
         measures=torch.tensor(found, dtype=torch.float32),
+        calibrated=len(usual.calibration),
+        calibration_error=torch.tensor(usual.error(measures), dtype=torch.float32),
     )

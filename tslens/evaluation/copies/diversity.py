@@ -1,6 +1,5 @@
 """How much texts repeat one another: distinct n-grams, self-BLEU and the growth of the vocabulary."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from jaxtyping import Float
 
 from tslens import stats
 from tslens.errors import InputError
+from tslens.evaluation.rouge import f_rows
 from tslens.ngrams import words
 
 ORDERS = (1, 2, 3, 4)
@@ -37,48 +37,116 @@ def distinct(texts: Sequence[str], n: int, stories: Sequence[int] | None = None)
     return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
 
 
-def self_bleu(texts: Sequence[str]) -> Float[np.ndarray, " text"]:
-    """BLEU-4 of each text with all the others as references (Zhu et al. 2018, arXiv 1802.01886); 0 for an empty text.
+def self_bleu(
+    texts: Sequence[str], stories: Sequence[int] | None = None
+) -> tuple[Float[np.ndarray, " text"], stats.Interval]:
+    """BLEU-4 of each text with all the others as references (Zhu et al. 2018, arXiv 1802.01886), 0 for an empty text;
+    and its mean, with the jackknife over `stories`, the story of each text, by default its own.
 
     A numerator of zero counts as 0.1 (method 1 of Chen and Cherry 2014, aclanthology.org/W14-3346). It grows with the
-    number of texts, so compare sets of one size. InputError for fewer than two texts.
+    number of texts, so compare sets of one size. InputError for fewer than two texts or stories.
     """
-    if len(texts) < 2:
-        raise InputError(f"how texts repeat one another takes at least 2 texts; got {len(texts)}")
-    split = [words(text) for text in texts]
+    split, of, n = [words(text) for text in texts], *_stories(texts, stories)
     sizes = np.array([len(found) for found in split])
-    logs = np.zeros(len(texts))
-    for n in ORDERS:
-        each = [_counts(found, n) for found in split]
-        most = _two_largest(each)
-        for i, counts in enumerate(each):
-            shared = 0
-            for gram, count in counts.items():
-                owner, largest, second = most[gram]
-                shared += min(count, second if owner == i else largest)
-            logs[i] += math.log((shared or SMALL) / max(counts.total(), 1)) / len(ORDERS)
+    logs, without = np.zeros(len(texts)), np.zeros((len(texts), n))
+    unshared, alone = np.zeros(len(texts), dtype=bool), np.zeros((len(texts), n), dtype=bool)
+    for order in ORDERS:
+        counts = [_counts(found, order) for found in split]
+        shared, less = _shared(counts, of, n)
+        totals = np.maximum([one.total() for one in counts], 1)
+        logs += np.log(np.where(shared, shared, SMALL) / totals) / len(ORDERS)
+        left = shared[:, None] - less
+        without += np.log(np.where(left, left, SMALL) / totals[:, None]) / len(ORDERS)
+        if order == 1:
+            unshared, alone = shared == 0, left == 0
+    nearest, other = _nearest_sizes(sizes, of, n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs += np.minimum(0.0, 1 - nearest / sizes)
+        without += np.minimum(0.0, 1 - other / sizes[:, None])
+    values = np.where(unshared | (sizes == 0), 0.0, np.exp(logs))
+    left_out = np.where(alone | (sizes == 0)[:, None], 0.0, np.exp(without))
+    return values, _over_stories(values, left_out, of)
+
+
+def among(
+    texts: Sequence[str], stories: Sequence[int] | None = None
+) -> tuple[Float[np.ndarray, " text"], stats.Interval]:
+    """The largest ROUGE-2 F of each text to another, and its mean with the jackknife over `stories`, the story of each
+    text, by default its own. It grows with the number of texts. InputError for fewer than two texts or stories."""
+    of, n = _stories(texts, stories)
+    values, without = np.zeros(len(texts)), np.zeros((len(texts), n))
+    for rows, f in f_rows(texts):
+        largest = f.max(1)
+        owner = of[f.argmax(1)]
+        second = np.where(of[None] == owner[:, None], 0.0, f).max(1)
+        values[rows], without[rows] = largest, largest[:, None]
+        without[np.arange(len(texts))[rows], owner] = second
+    return values, _over_stories(values, without, of)
+
+
+def _stories(texts: Sequence[str], stories: Sequence[int] | None) -> tuple[np.ndarray, int]:
+    """The story of each text, from 0, and their number."""
+    _, of = np.unique(np.arange(len(texts)) if stories is None else np.asarray(stories), return_inverse=True)
+    n = int(of.max(initial=-1)) + 1
+    if n < 2:
+        raise InputError(f"how texts repeat one another takes at least 2 texts; got {n}")
+    return of, n
+
+
+def _over_stories(
+    values: Float[np.ndarray, " text"], without: Float[np.ndarray, "text story"], of: np.ndarray
+) -> stats.Interval:
+    """The mean over texts, of values that rest on the other texts, with the jackknife over stories: `without` has each
+    value when a story is left out."""
+    sizes = np.bincount(of)
+    own = np.zeros(without.shape[1])
+    np.add.at(own, of, without[np.arange(len(of)), of])
+    left = (without.sum(0) - own) / (len(of) - sizes)
+    found = stats.jackknife(float(values.mean()), left)
+    return replace(found, estimate=float(values.mean())).within(0.0, 1.0)
+
+
+def _shared(
+    counts: Sequence[Counter[tuple[str, ...]]], of: np.ndarray, n: int
+) -> tuple[Float[np.ndarray, " text"], Float[np.ndarray, "text story"]]:
+    """The n-grams of each text that another text has, as often as one does; and how many fewer without each story."""
+    owners: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+    for i, one in enumerate(counts):
+        for gram, count in one.items():
+            owners.setdefault(gram, []).append((count, i))
+    for found in owners.values():
+        found.sort(reverse=True)
+    shared, less = np.zeros(len(counts)), np.zeros((len(counts), n))
+    for i, one in enumerate(counts):
+        for gram, count in one.items():
+            most = next(((c, of[j]) for c, j in owners[gram] if j != i), None)
+            if most is not None:
+                second = next((c for c, j in owners[gram] if j != i and of[j] != most[1]), 0)
+                shared[i] += min(count, most[0])
+                less[i, most[1]] += min(count, most[0]) - min(count, second)
+    return shared, less
+
+
+def _nearest_sizes(
+    sizes: np.ndarray, of: np.ndarray, n: int
+) -> tuple[Float[np.ndarray, " text"], Float[np.ndarray, "text story"]]:
+    """The length of another text that is nearest to each text's, the shorter of two; and without each story."""
+    nearest, without = np.zeros(len(sizes)), np.zeros((len(sizes), n))
     for i, size in enumerate(sizes):
-        others = np.delete(sizes, i)
-        nearest = min(others.tolist(), key=lambda other: (abs(other - size), other))
-        logs[i] += min(0.0, 1 - nearest / size) if size else -np.inf
-    owners = Counter(word for found in split for word in set(found))
-    return np.where([any(owners[word] > 1 for word in found) for found in split], np.exp(logs), 0.0)
-
-
-def _two_largest(each: Sequence[Counter[tuple[str, ...]]]) -> dict[tuple[str, ...], tuple[int, int, int]]:
-    """For each n-gram the text that has it most often, how often, and how often another one has it at most."""
-    most: dict[tuple[str, ...], tuple[int, int, int]] = {}
-    for i, counts in enumerate(each):
-        for gram, count in counts.items():
-            owner, largest, second = most.get(gram, (-1, 0, 0))
-            most[gram] = (i, count, largest) if count > largest else (owner, largest, max(second, count))
-    return most
+        order = np.lexsort((sizes, np.abs(sizes - size)))
+        order = order[order != i]
+        first = order[0]
+        second = next((j for j in order if of[j] != of[first]), first)
+        nearest[i], without[i] = sizes[first], sizes[first]
+        without[i, of[first]] = sizes[second]
+    return nearest, without
 
 
 def growth(texts: Sequence[str], places: Sequence[int], seed: int = 0) -> Float[np.ndarray, "bound place"]:
     """How many different words the first so many words of the texts have: mean, low and high over orders of the texts.
 
-    The bounds hold 95% of 200 random orders. NaN beyond the words of all texts.
+    The bounds hold 95% of 200 random orders of these texts: they are no interval over texts, and close where all are
+    counted. NaN beyond the words of all texts.
     """
     split = [words(text) for text in texts]
     numbers: dict[str, int] = {}

@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from tslens import progress, stats
 from tslens.errors import InputError
 from tslens.evaluation.copies import diversity
 from tslens.evaluation.copies.cutting import Cut
 from tslens.evaluation.copies.names import WHO, sample
-from tslens.evaluation.copies.result import CopiesResult, over_stories
+from tslens.evaluation.copies.result import CopiesResult
 from tslens.evaluation.copies.showing import shown
 from tslens.evaluation.copies.tracing import Corpora, Trace, trace_all
-from tslens.evaluation.rouge import nearest, rouge, rouge_2
+from tslens.evaluation.rouge import rouge, rouge_2
 from tslens.evaluation.rouge import words as rouge_words
 from tslens.ngrams import words
 
@@ -44,7 +43,8 @@ def copies(
         written: the text after each prompt, without it; it may be empty.
         known: the training stories.
         held_out: stories that were not trained on, cut alike; their true endings are treated as texts, as baseline.
-        span: words of a copied span from which on a text is a copy; a shorter text of 8 or more is one as a whole.
+        span: words of a copied span, or of its skeleton, from which on a text is a copy; a shorter text of 8 or more is
+            one as a whole.
         model: the model's name.
         twins: what untrained twins of the model wrote after the same prompts, by their names.
         endings_under: the log-probability of each true ending under the model, and then under each twin.
@@ -68,7 +68,6 @@ def copies(
         span=span,
         twins=list(twins),
         who=torch.tensor(who),
-        among=_among(texts, groups),
         kind=torch.tensor(kind),
         shown=shown(rows, texts, who, traces, kind, known),
         **_of_texts(rows, texts, references),
@@ -81,7 +80,7 @@ def copies(
 def _kinds(texts: Sequence[str], traces: Sequence[Trace], span: int) -> list[int]:
     """Whether each text is a copy, as `CopiesResult.kind`."""
     least = [min(span, max(WHOLE, len(words(text)))) for text in texts]
-    return [1 if t.longest >= n else 2 if t.template >= span else 0 for t, n in zip(traces, least, strict=True)]
+    return [1 if t.longest >= n else 2 if t.template >= n else 0 for t, n in zip(traces, least, strict=True)]
 
 
 def _check(cuts: Sequence[Cut], columns: Sequence[Sequence[Any]]) -> None:
@@ -163,28 +162,26 @@ def _with_prompt(cut: Cut, text: str) -> tuple[float, float]:
     return rouge_2(story, cut.prompt + text).precision, rouge_2(story, cut.prompt + foreign).precision
 
 
-def _among(texts: Sequence[str], groups: dict[str, list[int]]) -> Tensor:
-    found = torch.full((len(texts),), float("nan"), dtype=torch.float64)
-    for members in groups.values():
-        if len(members) > 1:
-            found[members] = torch.tensor(nearest([texts[i] for i in members]), dtype=torch.float64)
-    return found
-
-
 def _varieties(texts: Sequence[str], groups: dict[str, list[int]], stories: Sequence[int]) -> dict[str, Any]:
-    """distinct-n, self-BLEU and vocabulary growth of each set of two or more stories."""
+    """The nearest other text, distinct-n, self-BLEU and vocabulary growth of each set of two or more stories."""
     chosen = {name: m for name, m in groups.items() if len({stories[i] for i in m}) > 1}
     own = {name: [texts[i] for i in members] for name, members in chosen.items()}
     sizes = [sum(len(words(text)) for text in texts) for texts in own.values()]
     places = np.unique(np.geomspace(1, max(sizes, default=1) or 1, POINTS).astype(int))
-    distinct, bleu, grown = [], [], []
+    distinct, bleu, near, grown = [], [], [], []
+    among = torch.full((len(texts),), float("nan"), dtype=torch.float64)
     for name, of_set in progress.track(own.items(), "comparing texts with one another", len(own)):
         of = [stories[i] for i in chosen[name]]
         distinct.append([_bounds(diversity.distinct(of_set, n, of)) for n in diversity.ORDERS])
-        bleu.append(_bounds(over_stories(diversity.self_bleu(of_set), np.array(of))))
+        bleu.append(_bounds(diversity.self_bleu(of_set, of)[1]))
+        each, mean = diversity.among(of_set, of)
+        among[chosen[name]] = torch.tensor(each)
+        near.append(_bounds(mean))
         grown.append(diversity.growth(of_set, places.tolist()).T)
     return {
         "samples": list(own),
+        "among": among,
+        "among_mean": torch.tensor(near).reshape(len(own), 3),
         "distinct": torch.tensor(distinct).reshape(len(own), len(diversity.ORDERS), 3),
         "self_bleu": torch.tensor(bleu).reshape(len(own), 3),
         "places": torch.tensor(places),

@@ -26,7 +26,7 @@ class CopiesResult(Result):
     """Where texts come from. True endings are those of held-out stories, treated the same: the share of copies that
     stories have without any copying. All intervals are over stories, at 95%.
 
-    Among texts the largest ROUGE is taken once, over all of the set: its interval takes the others as given.
+    What rests on a whole set of texts (the nearest other text, distinct-n, self-BLEU) has the jackknife over stories.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("text",)
@@ -84,15 +84,18 @@ class CopiesResult(Result):
     new: Float[Tensor, "text order"]
     """The share of n-grams (n = 1 to 10) that no training story has."""
     kind: Int[Tensor, " text"]
-    """0: no copy; 1: an exact copy, with a copied span of `span` words, or copied as a whole; 2: a template copy."""
+    """0: no copy; 1: an exact copy, with a copied span of `span` words, or copied as a whole; 2: a template copy, the
+    same of its skeleton."""
     samples: list[str]
     """The sets whose variety is measured: a writer, and a cut."""
     distinct: Float[Tensor, "sample n bound"]
     """distinct-n for n = 1 to 4."""
     self_bleu: Float[Tensor, "sample bound"]
+    among_mean: Float[Tensor, "sample bound"]
+    """The mean of `among`."""
     places: Int[Tensor, " place"]
     growth: Float[Tensor, "sample place bound"]
-    """Different words among the first so many, over random orders of the texts."""
+    """Different words among the first so many, over random orders of these texts."""
     shown: list[dict[str, Any]]
     """The texts with the longest copies, then those without a copy whose plots are nearest, each beside its training
     story."""
@@ -141,6 +144,8 @@ class CopiesResult(Result):
         for share, chosen in self.sets():
             of_writers = [chosen & (self.who.numpy() == who) for who in everybody]
             means = [self._means(own) for own in of_writers]
+            for who, of_writer in enumerate(means):
+                of_writer["among"] = self._of_set(self.among_mean, who, share)
             names = [*COMPARISONS, *(name for name in means[0] if name not in COMPARISONS)]
             for name in names:
                 rows.append((share, labels.get(name, name), *(bound for of in means for bound in of[name])))
@@ -165,14 +170,20 @@ class CopiesResult(Result):
         return bits_per_byte(*(field.numpy()[chosen] for field in fields))
 
     def _variety(self, share: float) -> list[tuple[Any, ...]]:
-        names = [sample(who, share) for who in self.writers]
-        at = [self.samples.index(name) if name in self.samples else None for name in names]
         parts = {f"distinct-{n}": self.distinct[:, n - 1] for n in range(1, 5)} | {"self-BLEU": self.self_bleu}
-        empty = [float("nan")] * 3
+        everybody = range(len(self.writers))
         return [
-            (share, name, *(bound for i in at for bound in (empty if i is None else values[i].tolist())))
+            (share, name, *(bound for who in everybody for bound in self._of_set(values, who, share)))
             for name, values in parts.items()
         ]
+
+    def _of_set(self, values: Float[Tensor, "sample bound"], who: int, share: float) -> tuple[float, float, float]:
+        """The bounds of a set of texts; NaN where it has fewer than two stories."""
+        name = sample(self.writers[who], share)
+        if name not in self.samples:
+            return (float("nan"),) * 3
+        value, low, high = values[self.samples.index(name)].tolist()
+        return value, low, high
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """One row per text; with `field`, the long table of that field."""

@@ -16,6 +16,7 @@ from tslens.ngrams import Index, words
 
 TAGGED = 500  # training stories whose words are tagged
 NAMES = ("NOUN", "PROPN")
+SELDOM = 0.05  # of its occurrences: a word that is a name or noun less often is kept in a skeleton
 BLANK = "_"
 NEW = tuple(range(1, 11))
 _WITHIN = re.compile(r"""(?:(?<=[\w,;] )|(?<=,["”'’] ))[A-Z][a-z]+(?!\w)""")
@@ -79,9 +80,9 @@ def skeleton(text: str, kept: frozenset[str]) -> str:
 def corpora(stories: Iterable[str], folder: str | Path, *, source: str = "") -> Corpora:
     """Index the training stories twice in the folder, as they are and as skeletons; read again if that was done.
 
-    Names and nouns are the words that HanTa's tagger calls so most often in the first 500 stories; a word that does not
-    occur there counts as one too, and so does a word that a text capitalises within a sentence. `stories` are read
-    several times.
+    Names and nouns are the words that HanTa's tagger calls so once in twenty times or more in the first 500 stories; a
+    word that does not occur there counts as one too, and so does a word that a text capitalises within a sentence.
+    `stories` are read several times.
     """
     folder = Path(folder)
     index = ngrams.kept(stories, folder, source=source)
@@ -99,7 +100,7 @@ class _Skeletons:
 
 
 def _kept_words(stories: Iterable[str]) -> frozenset[str]:
-    """Words and marks that are not names or nouns most often."""
+    """Words and marks that are seldom names or nouns."""
     names, others = Counter[str](), Counter[str]()
     sample = list(stories)
     with progress.stage("tagging stories"):
@@ -107,7 +108,7 @@ def _kept_words(stories: Iterable[str]) -> frozenset[str]:
     for text, found in zip(sample, tagged, strict=True):
         for start, end, tag in found:
             (names if tag in NAMES else others).update(words(text[start:end]))
-    return frozenset(word for word, count in others.items() if count > names[word])
+    return frozenset(word for word, count in others.items() if names[word] < SELDOM * (count + names[word]))
 
 
 def trace(text: str, known: Corpora) -> Trace:

@@ -121,7 +121,8 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
     pairs = [(axis, a, b) for axis in grades.axes for a, b in combinations(models, 2)]
     level = 1 - (1 - LEVEL) / len(pairs)
     scores = {axis: _scores(grades, axis) for axis in grades.axes}
-    rows = [_paired(scores[axis][a], scores[axis][b], level) for axis, a, b in pairs]
+    widest = {axis: top - 1 for axis, top in zip(grades.axes, grades.tops, strict=True)}
+    rows = [_paired(scores[axis][a], scores[axis][b], level, widest[axis]) for axis, a, b in pairs]
     *numbers, prompts = zip(*rows, strict=True)
     difference, low, high = (torch.tensor(column, dtype=torch.float64) for column in numbers)
     axes, first, second = map(list, zip(*pairs, strict=True))
@@ -141,15 +142,16 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
 
 
 def _paired(
-    first: Mapping[str, list[float]], second: Mapping[str, list[float]], level: float
+    first: Mapping[str, list[float]], second: Mapping[str, list[float]], level: float, widest: int
 ) -> tuple[float, float, float, int]:
-    """The mean difference over the prompts of both, its interval, and their number."""
+    """The mean difference over the prompts of both, its interval within `widest` either way, and their number."""
     both = [(first[prompt], second[prompt]) for prompt in first if prompt in second]
     if len(both) < 2:
         return (math.nan,) * 3 + (len(both),)
     rounding = ROUNDING * sum(1 / len(a) + 1 / len(b) for a, b in both)
     differences = [float(np.mean(a) - np.mean(b)) for a, b in both]
     found = stats.mean_interval(differences, level, least_error=math.sqrt(rounding) / len(both))
+    found = found.within(-widest, widest)
     return found.estimate, found.low, found.high, len(both)
 
 

@@ -80,14 +80,15 @@ class GradesResult(Result):
         return sorted({self.models[i] for i in self.of()})
 
     def mean(self, model: str, axis: str) -> stats.Interval:
-        """A model's mean score with its 95% interval, clustered by prompt; NaN bounds for one prompt."""
+        """A model's mean score with its 95% interval, by prompt and within the scale; NaN bounds for one prompt."""
         scores = self.first(axis)
         own = [i for i in self.of() if self.models[i] == model and not math.isnan(scores[i])]
         if not own:
             return stats.Interval(math.nan, math.nan, math.nan, 0.95, "no score")
         _, prompt = np.unique([self.prompts[i] for i in own], return_inverse=True)
         rounding = math.sqrt(ROUNDING / len(own))
-        return stats.ratio_of_sums(np.bincount(prompt, scores[own]), np.bincount(prompt), least_error=rounding)
+        found = stats.ratio_of_sums(np.bincount(prompt, scores[own]), np.bincount(prompt), least_error=rounding)
+        return found.within(1, self.tops[self.axes.index(axis)])
 
     def summary(self) -> "pd.DataFrame":
         """One row for each model and axis: the mean with its interval, and whether the grader is to be believed."""

@@ -89,7 +89,7 @@ class PairsResult(Result):
         means = [self.score(scorer, name).estimate for name, axis in self._paradigms() if axis != ORDER]
         if len(means) < 2:
             return stats.Interval(means[0], np.nan, np.nan, 0.95, "Student t")
-        return stats.mean_interval(means)
+        return stats.mean_interval(means).within(0.0, 1.0)
 
     def bits_per_byte(self, scorer: str) -> stats.Interval:
         """Bits per byte of all good texts, clustered by set; NaN for an n-gram model, which reads words in small
