@@ -49,7 +49,7 @@ def _growth(found: "CopiesResult") -> list[dict[str, Any]]:
             "series": {name: curve[:, 0] for name, curve in curves.items()},
             "bands": {name: (curve[:, 1], curve[:, 2]) for name, curve in curves.items()},
             "x": {name: found.places.numpy()[: len(curve)] for name, curve in curves.items()},
-            "x_label": "words and marks so far",
-            "y_label": "different ones (bands: 95% of orders of these texts)",
+            "x_label": "words and marks so far\n(bands: 95% of orders of these texts)",
+            "y_label": "different ones",
         }
     ]
