@@ -141,11 +141,12 @@ def test_a_variant_that_is_not_covered(
         huggingface.read(tmp_path)
 
 
-def test_a_context_beyond_2048_is_cut(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_a_context_beyond_2048_is_cut(tmp_path: Path, tokenizer: Tokenizer, capsys: Any) -> None:
     """TransformerLens's mask of all pairs of positions would take 17 GB at the 131,072 of Llama 3.2."""
     theirs = tiny("llama", max_position_embeddings=131_072)
     ours = models.load(f"hf:{saved(tmp_path, theirs, tokenizer)}")
     assert models.spec_of(ours).n_ctx == 2048
+    assert "has 131,072 positions; 2,048 of them are read." in capsys.readouterr().err
     with torch.no_grad():
         torch.testing.assert_close(forward.logits(ours, ROWS), theirs(ROWS).logits, atol=1e-4, rtol=0)
 

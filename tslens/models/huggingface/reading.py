@@ -18,6 +18,7 @@ from tslens.models.huggingface.gpt_neo import GPT_NEO
 from tslens.models.huggingface.gpt_neox import GPT_NEOX
 from tslens.models.huggingface.llama import LLAMA
 from tslens.models.spec import MOST_LAYERS, MOST_WIDTH, Spec
+from tslens.progress import note
 from tslens.tokenizer import Tokenizer
 
 FAMILIES = {"gpt2": GPT2, "gpt_neo": GPT_NEO, "gpt_neox": GPT_NEOX, "llama": LLAMA}
@@ -95,7 +96,12 @@ def _spec_of(family: Family, config: Any, tensors: dict[str, Tensor], folder: Pa
         found = [what for what, asked in family.refused(config).items() if asked]
         _check_size(config, tensors, folder)
         if not found:
-            return family.spec(config)
+            spec = family.spec(config)
+            if config.max_position_embeddings > spec.n_ctx:
+                note(
+                    f"{folder.name} has {config.max_position_embeddings:,} positions; {spec.n_ctx:,} of them are read."
+                )
+            return spec
     except InputError as error:
         where = "" if str(folder) in str(error) else f"{folder / 'config.json'}: "
         raise InputError(f"{where}{error}") from None
