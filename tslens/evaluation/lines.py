@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens import forward, progress
-from tslens.models import LanguageModel
+from tslens.models import LanguageModel, spec_of, tokenizer_of
 
 
 def log_probabilities(
@@ -34,6 +34,22 @@ def log_probabilities(
         losses = forward.token_losses(model, tokens.to(device), dtype=dtype).cpu()
         found[group] = -torch.where(wanted[:, 1:], losses, 0.0).double().sum(1)
     return found
+
+
+def ending_log_probabilities(
+    model: LanguageModel, begun: Sequence[tuple[str, str]], *, precision: str = "float32"
+) -> list[float]:
+    """The log-probability of each ending given its prompt, in nats; NaN for an empty ending, and where both together
+    are longer than the model's context."""
+    tokenizer, context = tokenizer_of(model), spec_of(model, compressors=True).n_ctx
+    prompts = tokenizer.encode([prompt for prompt, _ in begun])
+    wholes = tokenizer.encode([prompt + ending for prompt, ending in begun])
+    chosen = [i for i, (_, ending) in enumerate(begun) if ending and len(wholes[i]) - 1 <= context]
+    starts = [max(1, first_of_ending(prompts[i], wholes[i])) for i in chosen]
+    rows = [wholes[i] for i in chosen]
+    read = log_probabilities(model, rows, starts, precision=precision, what="true endings").tolist() if rows else []
+    found = dict(zip(chosen, read, strict=True))
+    return [found.get(i, float("nan")) for i in range(len(begun))]
 
 
 def first_of_ending(prompt: Sequence[int], whole: Sequence[int]) -> int:

@@ -28,7 +28,7 @@ SMALL = {
     "data.vocabulary": "400",
     "data.source": "told.txt",
     "model.shape": "16x1x2",
-    "model.n_ctx": "400",
+    "model.n_ctx": "700",
     "objective.held_out": "0.2",
     "optimizer.method": "adamw",
     "train.micro_batch": "4",
@@ -73,6 +73,10 @@ def test_held_out_and_seen_combinations_are_told_apart_and_scored(trained: str, 
     assert {row["what"] for row in rows} >= {"score", "beyond other instructions", "beyond no instruction"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
     again = InstructResult.load(in_tmp / "found")
+    true = [row for row in rows if row["what"] == "bits per byte"]
+    assert {row["group"] for row in true} >= {"all", "held out"} and {row["measure"] for row in true} == {"true story"}
+    nats = -again.story_log_probability[0].nansum() / again.story_bytes[~again.story_log_probability[0].isnan()].sum()
+    assert true[0]["value"] == pytest.approx(float(nats) / np.log(2)) and 0.5 < true[0]["value"] < 16
     assert again.score.shape == (1, len(again.instructions), len(again.measures))
     assert len(again.stories[0]) == len(again.instructions) and (in_tmp / "found" / "instruct.svg").is_file()
 

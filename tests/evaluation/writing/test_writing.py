@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from tslens import models
+from tslens import forward, models
 from tslens.evaluation import writing
 from tslens.evaluation.writing import StoryPrompt, WritingResult, WritingSettings, measures
 from tslens.evaluation.writing.running import Store
@@ -101,7 +101,7 @@ def test_a_prompt_that_is_asked_twice_is_written_once(model: Any, tmp_path: Path
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tslens import models
+from tslens import forward, models
 from tslens.evaluation import writing
 from tslens.evaluation.writing.running import Store
 add = Store.add
@@ -282,3 +282,19 @@ def test_a_result_is_drawn_kept_and_read(model: Any, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (tmp_path / "c.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["completion"] for row in rows] == found.texts
     assert {"model", "prompt", "completion", "sample", "seed", "ended", "true_ending"} <= rows[0].keys()
+
+
+def test_true_endings_have_bits_per_byte(model: Any, tmp_path: Path) -> None:
+    """Of the endings that are known, whatever was sampled."""
+    begun = [StoryPrompt("The cat sat", " on a mat."), StoryPrompt("A dog", " ran home."), StoryPrompt("Tim", "")]
+    found = writing.write([model], begun, FEW, tmp_path / "store")
+    tokenizer, nats = models.tokenizer_of(model), 0.0
+    for prompt, ending in begun[:2]:
+        row = tokenizer.encode([prompt + ending])[0]
+        losses = forward.token_losses(model, torch.tensor([row]))[0]
+        nats += float(losses[len(tokenizer.encode([prompt])[0]) - 1 :].sum())
+    table = found.summary().query("measure == 'bits per byte of the true ending'")
+    assert table[["sampling", "n"]].values.tolist() == [["", 2]] and np.isfinite(table["low"]).all()
+    assert table["value"].item() == pytest.approx(nats / np.log(2) / len(" on a mat. ran home."), rel=1e-5)
+    unknown = writing.write([model], [StoryPrompt("The cat"), StoryPrompt("Tim")], FEW, tmp_path / "store")
+    assert not unknown.summary()["measure"].str.startswith("bits").any()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tslens import progress
 from tslens.errors import InputError
-from tslens.evaluation.lines import first_of_ending, log_probabilities
+from tslens.evaluation.lines import ending_log_probabilities
 from tslens.evaluation.writing import continuations, cut_at
 from tslens.models import spec_of, tokenizer_of
 from tslens.parsing import rows
@@ -63,15 +63,7 @@ def write_endings(
 def endings_under(model: "LanguageModel", cuts: Sequence[Cut], precision: str = "float32") -> list[float]:
     """The log-probability of each true ending given its prompt, in nats; NaN where no ending is known, or where the
     story is longer than the model's context."""
-    tokenizer, context = tokenizer_of(model), spec_of(model, compressors=True).n_ctx
-    prompts = tokenizer.encode([cut.prompt for cut in cuts])
-    wholes = tokenizer.encode([cut.prompt + cut.ending for cut in cuts])
-    chosen = [i for i, cut in enumerate(cuts) if cut.ending and len(wholes[i]) - 1 <= context]
-    starts = [max(1, first_of_ending(prompts[i], wholes[i])) for i in chosen]
-    rows = [wholes[i] for i in chosen]
-    read = log_probabilities(model, rows, starts, precision=precision, what="true endings").tolist()
-    found = dict(zip(chosen, read, strict=True))
-    return [found.get(i, float("nan")) for i in range(len(cuts))]
+    return ending_log_probabilities(model, [(cut.prompt, cut.ending) for cut in cuts], precision=precision)
 
 
 def that_fit(model: "LanguageModel", cuts: Sequence[Cut]) -> list[Cut]:

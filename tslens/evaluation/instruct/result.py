@@ -7,10 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import stats
+from tslens.evaluation.bits import bits_per_byte
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -49,6 +51,14 @@ class InstructResult(Result):
     """Mean score of stories that the same model wrote without an instruction."""
     group: Int[Tensor, " instruction"]
     """The group of each instruction."""
+    story_log_probability: Float[Tensor, "reader story"] = dataclasses.field(
+        default_factory=lambda: torch.empty(0, 0, dtype=torch.float64), kw_only=True
+    )
+    """Of the true story behind the instruction, in nats; NaN where a context is too short for both."""
+    story_bytes: Int[Tensor, " story"] = dataclasses.field(
+        default_factory=lambda: torch.empty(0, dtype=torch.int64), kw_only=True
+    )
+    """UTF-8 bytes of that story."""
 
     def score_of(self, model: str, measure: str, group: str | None = None) -> stats.Interval:
         """The mean score over instructions, with Student's 95% interval."""
@@ -107,9 +117,21 @@ class InstructResult(Result):
                     add(model, measure, group, "score", self.score_of(model, measure, group))
                     add(model, measure, group, "beyond other instructions", self.gain(model, measure, group))
                     add(model, measure, group, "beyond no instruction", self.gain(model, measure, group, "free"))
+        for group in (None, *self.groups):
+            rows += self._bits(group)
         for model, measure, group, what, difference in compared:
             add(model, measure, group, what, difference(level=level))
         return pd.DataFrame(rows, columns=["model", "measure", "group", "n", "what", "value", "low", "high"])
+
+    def _bits(self, group: str | None) -> Iterator[dict[str, object]]:
+        """Bits per byte of the true stories of a group under each model, given their instructions."""
+        chosen = self.group.numpy() == self.groups.index(group) if group else np.ones(len(self.group), dtype=bool)
+        for model, row in zip(self.models, self.story_log_probability.double().numpy(), strict=False):
+            values, sizes = row[chosen], self.story_bytes.numpy()[chosen]
+            if (n := int((~np.isnan(values)).sum())) >= LEAST:
+                found = bits_per_byte(values, sizes, np.arange(len(sizes)))
+                of = {"model": model, "measure": "true story", "group": group or "all", "n": n, "what": "bits per byte"}
+                yield of | {"value": found.estimate, "low": found.low, "high": found.high}
 
     def _compared(self, group: str | None) -> Iterator[Comparison]:
         """What is compared in a group."""

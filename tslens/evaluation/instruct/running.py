@@ -11,6 +11,7 @@ from tslens.errors import InputError
 from tslens.evaluation.instruct.result import InstructResult
 from tslens.evaluation.instruct.rules import MEASURES, ReadStory, read, scores, told
 from tslens.evaluation.instruct.seen import GROUPS, groups
+from tslens.evaluation.lines import ending_log_probabilities
 from tslens.evaluation.writing import continuations
 from tslens.models import LanguageModel
 from tslens.stories.instruct import Instruction, documents
@@ -46,7 +47,7 @@ def instruct(
             f"{len(chosen)} of {len(asked)} instructions can be scored; at least 2 are needed. Give more of them, or "
             "models of a longer context."
         )
-    tables, written = [], []
+    tables, written, true = [], [], []
     for model in candidates:
         prompts = [each.head for each in chosen for _ in range(samples)]
         stories, free = (
@@ -55,6 +56,8 @@ def instruct(
         )
         tables.append(_table(chosen, read(stories), read(free), samples))
         written.append(stories)
+        told_of = [(each.head, each.story) for each in chosen]
+        true.append(ending_log_probabilities(model, told_of, precision=precision))
     return InstructResult(
         models=[models.name_of(model) for model in candidates],
         measures=list(MEASURES),
@@ -67,6 +70,8 @@ def instruct(
         other=torch.stack([table[1] for table in tables]),
         free=torch.stack([table[2] for table in tables]),
         group=torch.tensor(groups(candidates[0], chosen)),
+        story_log_probability=torch.tensor(true, dtype=torch.float64),
+        story_bytes=torch.tensor([len(each.story.encode()) for each in chosen]),
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens import stats
+from tslens.evaluation.bits import bits_per_byte
 from tslens.evaluation.writing.measures import measures
 from tslens.evaluation.writing.sources import StoryPrompt
 from tslens.evaluation.writing.store import Asked, Completion
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MEANS = {"tokens": "tokens", "words": "words"}
+BITS = "bits per byte of the true ending"
 SHARES = {"ended": "story ended", "repetition": "repeated 4-grams", "blank": "blank", "broken": "broken"}
 
 
@@ -57,6 +59,10 @@ class WritingResult(Result):
     """Whether it has no character but white space."""
     broken: Bool[Tensor, " completion"]
     """Whether it has replacement or control characters."""
+    ending_log_probability: Float[Tensor, "model prompt"] = field(
+        default_factory=lambda: torch.empty(0, 0, dtype=torch.float64), kw_only=True
+    )
+    """Of the true ending given the prompt, in nats; NaN where none is known or the context is too short."""
 
     def interval(self, measure: str, chosen: Bool[Tensor, " completion"]) -> stats.Interval:
         """The mean of a measure over the chosen completions, clustered by prompt: of a length with the linearised
@@ -80,7 +86,16 @@ class WritingResult(Result):
                 found = self.interval(measure, chosen)
                 n, prompts = int(chosen.sum()), len(self.prompt[chosen].unique())
                 rows.append((model, sampling, name, found.estimate, found.low, found.high, n, prompts))
+        rows += self._bits()
         return pd.DataFrame(rows, columns=["model", "sampling", "measure", "value", "low", "high", "n", "prompts"])
+
+    def _bits(self) -> Iterator[tuple[Any, ...]]:
+        """Bits per byte of the true endings after the prompts, which no sampling decides; of no model without any."""
+        sizes = np.array([len(ending.encode()) for ending in self.endings])
+        for model, log_probability in zip(self.models, self.ending_log_probability.double().numpy(), strict=False):
+            if n := int((~np.isnan(log_probability)).sum()):
+                found = bits_per_byte(log_probability, sizes, np.arange(len(sizes)))
+                yield model, "", BITS, found.estimate, found.low, found.high, n, n
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """One row per completion, with its prompt and its text; with `field`, the long table of that field."""
@@ -140,9 +155,14 @@ class WritingResult(Result):
 
 
 def from_completions(
-    models: Sequence[str], found: Sequence[StoryPrompt], asked: Sequence[Asked], made: Sequence[Sequence[Completion]]
+    models: Sequence[str],
+    found: Sequence[StoryPrompt],
+    asked: Sequence[Asked],
+    made: Sequence[Sequence[Completion]],
+    endings: Sequence[Sequence[float]] = (),
 ) -> WritingResult:
-    """The result for the completions of each model, in the order in which they were asked for."""
+    """The result for the completions of each model, in the order in which they were asked for; `endings` are the
+    log-probabilities of the true endings under each."""
     named = [_named(one) for one in asked]
     samplings = list(dict.fromkeys(named))
     prompt_of = {b.prompt: i for i, b in enumerate(found)}
@@ -171,6 +191,7 @@ def from_completions(
         ended=torch.tensor([row.ended for row in rows]),
         blank=torch.tensor([m.blank for m in measured]),
         broken=torch.tensor([m.broken for m in measured]),
+        ending_log_probability=torch.tensor(endings, dtype=torch.float64).reshape(len(endings), -1),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tslens import models, progress
 from tslens.errors import InputError
+from tslens.evaluation.lines import ending_log_probabilities
 from tslens.evaluation.writing.result import WritingResult, from_completions
 from tslens.evaluation.writing.sources import StoryPrompt
 from tslens.evaluation.writing.store import Asked, Completion, Store, opened
@@ -65,13 +66,14 @@ def write(
         for sampling, count in settings.samplings()
     ]
     flat = [one for group in asked for one in group]
-    names, made = [], []
+    names, made, endings = [], [], []
     for model in written_by:
         with opened(store, models.weights_key(model)) as kept:
             complete(model, flat, kept)
             made.append([kept.kept[one.key] for one in flat])
         names.append(models.name_of(model))
-    return from_completions(names, found, flat, made)
+        endings.append(ending_log_probabilities(model, found, precision=settings.precision))
+    return from_completions(names, found, flat, made, endings)
 
 
 def continuations(
