@@ -37,7 +37,8 @@ Models trained behind instructions write 0.26 of the words asked for (four layer
 other instructions (0.04 to 0.08), and so they do with one layer (0.06, 0.04 to 0.08); a model that never saw an
 instruction writes 0.04 more (0.02 to 0.05), which is not surely less. Of combinations held out of training the model
 that was kept from them writes 0.08 more (0.03 to 0.14), the one that was not 0.10 (0.03 to 0.17). A sentence that is
-asked for is not written (0.00, 0.00 to 0.00).
+asked for is not written (0.00, 0.00 to 0.00). Behind its instruction a true story costs the four layers 0.87 bits per
+byte (0.85 to 0.89) and the model that never saw one 0.91 (0.89 to 0.93).
 
 A 512x12 model after one epoch (`one-epoch/`, beside 256x8) has 0.62 of the 64 facts (0.50 to 0.74; 1.02 nats, 0.63 to
 1.41) and 0.61 of the templated ones (0.57 to 0.65), 0.11 more than permuted weights (0.04 to 0.18, corrected for 20

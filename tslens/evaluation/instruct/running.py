@@ -1,6 +1,7 @@
 """The instruct suite: every model writes a story for every instruction, and rules score it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -47,7 +48,7 @@ def instruct(
             f"{len(chosen)} of {len(asked)} instructions can be scored; at least 2 are needed. Give more of them, or "
             "models of a longer context."
         )
-    tables, written, true = [], [], []
+    tables, written = [], []
     for model in candidates:
         prompts = [each.head for each in chosen for _ in range(samples)]
         stories, free = (
@@ -56,8 +57,6 @@ def instruct(
         )
         tables.append(_table(chosen, read(stories), read(free), samples))
         written.append(stories)
-        told_of = [(each.head, each.story) for each in chosen]
-        true.append(ending_log_probabilities(model, told_of, precision=precision))
     return InstructResult(
         models=[models.name_of(model) for model in candidates],
         measures=list(MEASURES),
@@ -70,9 +69,18 @@ def instruct(
         other=torch.stack([table[1] for table in tables]),
         free=torch.stack([table[2] for table in tables]),
         group=torch.tensor(groups(candidates[0], chosen)),
-        story_log_probability=torch.tensor(true, dtype=torch.float64),
-        story_bytes=torch.tensor([len(each.story.encode()) for each in chosen]),
+        **_of_true(candidates, chosen, precision),
     )
+
+
+def _of_true(candidates: Sequence[LanguageModel], chosen: Sequence[Instruction], precision: str) -> dict[str, Any]:
+    """The log-probability of the true stories given their instructions under each model, and their bytes."""
+    told_of = [(each.head, each.story) for each in chosen]
+    found = [ending_log_probabilities(model, told_of, precision=precision) for model in candidates]
+    return {
+        "story_log_probability": torch.tensor(found, dtype=torch.float64),
+        "story_bytes": torch.tensor([len(each.story.encode()) for each in chosen]),
+    }
 
 
 def _fits(model: LanguageModel, instruction: Instruction) -> bool:
