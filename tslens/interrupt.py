@@ -57,6 +57,25 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 
 @contextmanager
+def sigterm_deferred() -> Iterator[None]:
+    """SIGTERM ends the block only when it is over, as Ctrl-C would; if the block raises, only what it raised counts.
+
+    Blocks in it that handle SIGTERM themselves still do.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = threading.Event()
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    if asked.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def stop_requested() -> Iterator[Callable[[], bool]]:
     """Ctrl-C and SIGTERM only set a flag, which the block checks; a second Ctrl-C ends it at once."""
     asked = threading.Event()

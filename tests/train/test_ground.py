@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tslens import models, runs
+from tslens import interrupt, models, runs
+from tslens.errors import InputError
 from tslens.train import session
 from tslens.train.distributed import World
 
@@ -101,6 +102,18 @@ def test_a_process_is_an_orphan_when_its_parent_changes():
     assert World(0, 2, parent=os.getppid() + 1).orphaned and not World(parent=os.getppid() + 1).orphaned
 
 
+def test_sigterm_is_deferred_to_the_end_of_a_block_and_dropped_if_the_block_raises(refused):
+    before, done = signal.getsignal(signal.SIGTERM), False
+    with pytest.raises(KeyboardInterrupt), interrupt.sigterm_deferred():
+        os.kill(os.getpid(), signal.SIGTERM)
+        done = True
+    assert done
+    with refused("of its own"), interrupt.sigterm_deferred():
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise InputError("of its own")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 def begun(folder: Path, said: Path, small: dict[str, str]) -> tuple["subprocess.Popen[bytes]", list[int]]:
     """A `torchrun` of two processes that train, and these."""
     chosen = [f"--set={key}={value}" for key, value in (small | LONG).items()]
@@ -128,7 +141,9 @@ def test_a_killed_process_ends_the_others_with_one_line(in_tmp, small, number):
     os.kill(children[number], signal.SIGKILL)
     assert process.wait(120) != 0
     lines = [line for line in said.read_text().splitlines() if line.startswith("tslens: ")]
-    assert len(lines) == 1 and f"so number {1 - number} does too" in lines[0] and lines[0].endswith("--resume two")
+    assert len(lines) == 1 and lines[0].endswith("tslens train --resume two"), said.read_text()[-2000:]
+    ended = (f"so number {1 - number} does too", "stopped at once")  # the latter by torchrun's SIGTERM
+    assert any(words in lines[0] for words in ended)
     assert "this is a defect" not in said.read_text()
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from tslens import interrupt
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
@@ -152,17 +153,18 @@ def process_group(run: str = "NAME") -> Iterator[World]:
     if cuda:
         torch.cuda.set_device(world.device)
     torch.distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=PATIENCE)
-    try:
-        yield world
-    except RuntimeError as error:  # of gloo and nccl
-        if not any(words in str(error) for words in LOST):
-            raise
-        raise InputError(
-            f"Another of the {size} processes ended, so number {rank} does too. The last checkpoint is safe; to go on "
-            f"from it, start them again with: tslens train --resume {run}"
-        ) from None
-    finally:
-        torch.distributed.destroy_process_group()
+    with interrupt.sigterm_deferred():  # torchrun sends it to the others when one ends: each still says so in its line
+        try:
+            yield world
+        except RuntimeError as error:  # of gloo and nccl
+            if not any(words in str(error) for words in LOST):
+                raise
+            raise InputError(
+                f"Another of the {size} processes ended, so number {rank} does too. The last checkpoint is safe; to go "
+                f"on from it, start them again with: tslens train --resume {run}"
+            ) from None
+        finally:
+            torch.distributed.destroy_process_group()
 
 
 def _device(local: int) -> torch.device:
