@@ -481,6 +481,30 @@ def test_units_of_like_frequency_are_permuted() -> None:
     )
 
 
+@pytest.mark.parametrize(("one", "other"), [(0.02, 0.02), (0.003, 0.0), (0.05, 0.5), (0.7, 0.7)])
+@pytest.mark.parametrize("n", [32, 116])
+def test_intervals_of_shares_and_of_their_differences_cover(n: int, one: float, other: float) -> None:
+    """Of means of two tries each, where few or none succeed too; but for what chance leaves in one of 1,000 tests."""
+    rng, runs, covered = np.random.default_rng(n), 500, np.zeros(3)
+
+    def shares(p: float) -> np.ndarray:
+        return (rng.random((n, 2)) < p).mean(1)
+
+    for _ in range(runs):
+        own, gains, others = shares(one), shares(one) - shares(other), shares(one) - shares(other)
+        found = stats.mean_share(own), stats.share_difference(gains), stats.share_difference(gains, others)
+        assert all(each.halfwidth > 0 for each in found)
+        covered += [truth in each for truth, each in zip((one, one - other, 0.0), found, strict=True)]
+    assert (covered >= scipy_stats.binom.ppf(0.001, runs, 0.95)).all()
+
+
+def test_a_difference_of_equal_shares_by_hand() -> None:
+    """Of 32: a variance of 1 / 33 over 34 values, so t(0.975, 33) * sqrt(1 / 33 / 34) = 2.0345 * 0.02985 = 0.0607."""
+    found = stats.share_difference(np.zeros(32))
+    assert (found.estimate, found.low, found.high) == pytest.approx((0, -0.0607, 0.0607), abs=1e-4)
+    assert stats.share_difference([0.5, 0.7]).estimate == pytest.approx(0.6)
+
+
 def test_large_p_values_need_few_permutations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ones are as exact as if every value had all permutations; a large one stays large."""
     rng = np.random.default_rng(1)

@@ -189,7 +189,13 @@ def made_card(bits: list[float], names: list[str]) -> CardResult:
 
 
 def test_ranks_beside_the_loss(tmp_path: Path) -> None:
-    result = made_card([3.0, 2.0, 1.5, 1.0, 0.9], [f"r@{step}" for step in STEPS])
+    run = made_card([3.0, 2.0, 1.5, 1.0, 0.9], [f"r@{step}" for step in STEPS])
+    assert (
+        run.ranks().loc[0, "rho"] == pytest.approx(1)
+        and run.ranks()[["low", "p", "tau_low", "tau_p"]].isna().all().all()
+    )
+    assert "Steps of one run are no sample of models: no interval is possible." in str(run)
+    result = made_card([3.0, 2.0, 1.5, 1.0, 0.9], [f"r{step}@{step}" for step in STEPS])
     table = result.ranks().set_index("row")
     assert table.loc["grammar, pairs", "rho"] == pytest.approx(1)
     assert table.loc["order, pairs", "rho"] == pytest.approx(-1)

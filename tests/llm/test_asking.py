@@ -103,6 +103,18 @@ def test_a_limit_is_never_exceeded(settings, tmp_path, batch, times):
         assert server.again == []
 
 
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_request_that_does_not_fit_leaves_the_money_to_shorter_ones(settings, batch):
+    """The first by its order, and dearer than all of the limit."""
+    long, short = requests(1, 5000, start=90), requests(4)
+    with Server() as server:
+        given = settings(server, batch=batch)
+        given.limit_usd = llm.estimate(long, given).most_usd * 0.99
+        assert llm.estimate(short, given).most_usd < given.limit_usd
+        first, *others = llm.ask([*long, *short], given)
+    assert first.failure == "budget" and all(one.answer for one in others)
+
+
 def test_a_budget_holds_for_all_calls_that_share_it(settings):
     """Also where requests wait for others under way, each call in an event loop of its own."""
     with Server(faults=spread(0.3), seed=3) as server:

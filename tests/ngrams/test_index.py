@@ -82,6 +82,7 @@ def test_n_grams_longer_than_the_sorted_depth(built, texts):
     assert built.count(long) == 3
     assert built.count(long[:150]) == 3
     assert built.count(["the", *long]) == 1
+    assert built.count([*long, "xylophone"]) == built.count([*long, "xylophone", *words(texts[0])[:2]]) == 0
     assert built.count([*long, "a"]) == built.count(long * 50) == 0
     assert built.new_share(texts[-1], 200) == 0
     assert math.isnan(built.new_share(texts[-1], 201))

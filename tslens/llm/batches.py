@@ -69,8 +69,10 @@ def _chosen(run: "Requests") -> tuple[list[str], float]:
     most, size = 0.0, 0
     for key, outcome in run.pending.items():
         more = _most(run, key)
+        if most + more > run.budget.left:
+            continue  # a shorter one may fit
         size += outcome.request.most_input
-        if most + more > run.budget.left or len(chosen) == run.settings.batch_size or (chosen and size > MOST_BYTES):
+        if len(chosen) == run.settings.batch_size or (chosen and size > MOST_BYTES):
             break
         chosen.append(key)
         most += more

@@ -19,15 +19,12 @@ class Budget:
         """for answers that arrived"""
         self.lost = 0.0
         """reserved for answers that were lost on the way; they may have been billed"""
-        self.is_over = False
-        """nothing more is asked by this call"""
         self._reserved: list[float] = []
         self._changed = asyncio.Condition()
 
     def begin(self) -> None:
         """Begin another call. What a call that was interrupted had reserved counts as lost."""
         self.end()
-        self.is_over = False
         self._changed = asyncio.Condition()  # it belongs to the event loop of one call
 
     def end(self) -> None:
@@ -61,16 +58,12 @@ class Budget:
         What was sent by an earlier process is reserved `always`.
         """
         async with self._changed:
-            while not self.is_over or always:
-                if always or usd <= self.left:
-                    self._reserved.append(usd)
-                    return True
+            while not always and usd > self.left:
                 if not self._reserved:
-                    self.is_over = True
-                    self._changed.notify_all()
-                else:
-                    await self._changed.wait()
-            return False
+                    return False
+                await self._changed.wait()
+            self._reserved.append(usd)
+            return True
 
     async def settle(self, reserved: float, *, spent: float = 0.0, lost: float = 0.0) -> None:
         """Give back what was reserved, less what was spent or lost."""

@@ -78,7 +78,7 @@ class Index:
     def count(self, ngram: str | Sequence[str]) -> int:
         """How often the n-gram occurs, for any n; a string is split by `words`. 0 for no words at all."""
         given = self._numbers(words(ngram) if isinstance(ngram, str) else ngram)
-        if not len(given):
+        if not given.all() or not len(given):  # an unknown word has the number of what separates stories
             return 0
         low, high = self._ranges(given[:DEPTH], min(len(given), DEPTH))
         places = self.places[low[-1, 0] : high[-1, 0]].astype(np.int64)

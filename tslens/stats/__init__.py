@@ -5,7 +5,7 @@ neurons, so functions are vectorised where possible: arrays in, arrays of the sa
 """
 
 from tslens.stats.bins import octave_bins
-from tslens.stats.clustered import clustered_share, macro_mean, macro_share
+from tslens.stats.clustered import clustered_share, macro_mean, macro_share, mean_share, share_difference
 from tslens.stats.intervals import (
     Interval,
     calibrated_mean,
@@ -40,6 +40,7 @@ __all__ = [
     "macro_share",
     "mean_interval",
     "mean_ranks",
+    "mean_share",
     "octave_bins",
     "p_by_permuting",
     "p_of_counts",
@@ -48,6 +49,7 @@ __all__ = [
     "paired_difference",
     "rank_p",
     "ratio_of_sums",
+    "share_difference",
     "welch",
     "wilson",
 ]

@@ -1,11 +1,11 @@
-"""Shares and means of shares over items that come in clusters."""
+"""Shares, their differences and their means, over items that may come in clusters."""
 
 import dataclasses
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tslens.stats.intervals import Array, Interval, check_level, clustered_variance, wilson
+from tslens.stats.intervals import Array, Interval, check_level, clustered_variance, mean_interval, welch, wilson
 
 
 def clustered_share(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
@@ -27,6 +27,32 @@ def clustered_share(values: ArrayLike, clusters: ArrayLike, level: float = 0.95)
         few = (stats.norm.ppf((1 + level) / 2) / stats.t.ppf((1 + level) / 2, freedom)) ** 2
         worth = float(n / max(1.0, float(variance) / alone) * few)
     return dataclasses.replace(wilson(share * worth, worth, level), estimate=share, method="Wilson score, clustered")
+
+
+def mean_share(values: ArrayLike, level: float = 0.95) -> Interval:
+    """The mean of independent values between 0 and 1, as `macro_share` of one stratum; needs two."""
+    n = len(np.asarray(values))
+    return macro_share(values, np.zeros(n), np.arange(n), level)
+
+
+PSEUDO = (-(0.5**0.5), 0.5**0.5)
+"""Two more differences, of the same sum and sum of squares as half a one, half a minus one and a zero."""
+
+
+def share_difference(differences: ArrayLike, less: ArrayLike | None = None, level: float = 0.95) -> Interval:
+    """The mean of differences of two paired shares, or that mean `less` the mean of other, independent differences.
+
+    Two pseudo-observations keep the interval from having no width where all are equal (Agresti and Min 2005,
+    doi:10.1002/sim.1781; in each of two samples as Agresti and Caffo 2000, doi:10.2307/2685779). Student's t, or
+    Welch's; each difference lies between -1 and 1. Needs a value of each.
+    """
+    x = np.asarray(differences, dtype=float)
+    if less is None:
+        found, estimate = mean_interval([*x, *PSEUDO], level), x.mean()
+    else:
+        y = np.asarray(less, dtype=float)
+        found, estimate = welch([*x, *PSEUDO], [*y, *PSEUDO], level), x.mean() - y.mean()
+    return dataclasses.replace(found, estimate=float(estimate), method=f"{found.method}, two pseudo-observations")
 
 
 def macro_mean(values: ArrayLike, strata: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:

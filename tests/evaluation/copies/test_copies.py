@@ -316,6 +316,16 @@ def test_a_mean_of_few_stories_has_an_interval_over_stories():
     assert np.isnan(over_stories(values[:2], stories[:2]).estimate)
 
 
+def test_intervals_of_shares_stay_on_the_scale_and_have_a_width():
+    stories = np.arange(8)
+    rare = over_stories(np.array([0.1, *[0.0] * 7]), stories)
+    assert rare.low == 0 < rare.estimate < rare.high < 0.1
+    never, always = over_stories(np.zeros(8), stories), over_stories(np.ones(8), stories)
+    assert (never.low, never.high) == (0, 1 - always.low) == (0, pytest.approx(0.3244, abs=1e-4))  # z^2 / (8 + z^2)
+    counted = over_stories(np.full(8, 3.0), stories, np.inf)
+    assert (counted.low, counted.high) == (3, 3)
+
+
 def test_too_few_are_refused(made, known, refused):
     cuts = cut_stories(made[200:201])
     with refused("at least 2 stories"):

@@ -8,6 +8,7 @@ import pytest
 
 from tslens.evaluation.grading import Failure, Grade, GradedText, Rubric, rubric
 from tslens.evaluation.grading.controls import CONTROLS, controls, true_endings
+from tslens.evaluation.grading.graders import lowest
 from tslens.stories import stories
 
 FALL = {
@@ -70,6 +71,9 @@ class Judge:
             else Failure("x")
             for one in found
         ]
+
+    def grade_empty(self, text: GradedText, rubric: Rubric, repetition: int = 0) -> Grade:
+        return lowest(rubric.axes)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scipy.stats import binom
+from scipy.stats import binom, t
 
 from tests.evaluation.grading.conftest import Judge
 from tslens import stats
@@ -60,15 +60,18 @@ def test_no_difference_is_said_where_the_interval_lies_within_the_margin(graded)
 def test_what_is_undecided_says_how_many_prompts_are_needed(graded):
     result = compare(graded(0, 2.0, prompts=12), margin=0.2)
     at = plot_of(result)
-    n = needed(12, float(result.low[at]), float(result.high[at]), 0.2)
+    n = needed(12, float(result.error[at]), result.level, 0.2)
     assert n > 12 and result.verdicts[at] == f"undecided; for 0.2, {n} prompts are needed"
 
 
-@pytest.mark.parametrize(("low", "high"), [(-0.3, 0.9), (-1.0, 0.01), (-5.0, 5.0)])
-def test_with_as_many_prompts_as_needed_every_interval_decides(low, high):
-    """An interval no longer than the margin cannot hold zero and a difference beyond the margin."""
-    n = needed(30, low, high, 0.5)
-    assert n > 30 and (high - low) * np.sqrt(30 / n) <= 0.5
+@pytest.mark.parametrize("level", [0.95, 0.998])
+@pytest.mark.parametrize("prompts", [3, 5, 30])
+def test_with_as_many_prompts_as_needed_every_interval_decides_and_with_fewer_not(prompts, level):
+    """An interval no longer than the margin cannot hold zero and a difference beyond the margin. How few prompts told
+    it makes no difference."""
+    n = needed(prompts, 1 / np.sqrt(prompts), level, 0.5)
+    longer, shorter = (2 * t.ppf((1 + level) / 2, m - 1) / np.sqrt(m) for m in (n - 1, n))
+    assert shorter <= 0.5 < longer and n == needed(30, 1 / np.sqrt(30), level, 0.5)
 
 
 def test_intervals_are_paired_by_prompt_and_corrected(graded):
@@ -82,9 +85,9 @@ def test_intervals_are_paired_by_prompt_and_corrected(graded):
         for p in set(grades.prompts)
     }
     paired = [means["a", p] - means["b", p] for p in set(grades.prompts)]
-    t = stats.mean_interval(paired, level=1 - 0.05 / 5)
+    student = stats.mean_interval(paired, level=1 - 0.05 / 5)
     assert result.level == pytest.approx(0.99) and result.difference[at].item() == pytest.approx(np.mean(paired))
-    assert result.low[at].item() == pytest.approx(t.low) and result.high[at].item() == pytest.approx(t.high)
+    assert result.low[at].item() == pytest.approx(student.low) and result.high[at].item() == pytest.approx(student.high)
     assert compare(graded(1, 1.0, models=("a", "b", "c"))).level == pytest.approx(1 - 0.05 / 15)
 
 
@@ -128,7 +131,7 @@ def test_intervals_of_few_prompts_cover(draw, n, texts):
     for _ in range(runs):
         scores = draw(rng, (n, 2, texts))
         a, b = ({str(p): scores[p, side].tolist() for p in range(n)} for side in (0, 1))
-        _, low, high, prompts = _paired(a, b, level, 9)
+        _, low, high, _, prompts = _paired(a, b, level, 9)
         covered += low <= 0 <= high and prompts == n
     assert covered >= binom.ppf(0.001, runs, level) > 0.92 * runs
 
@@ -136,7 +139,7 @@ def test_intervals_of_few_prompts_cover(draw, n, texts):
 def test_few_whole_scores_that_are_equal_do_not_decide():
     """Three prompts, each a point apart: t(0.975, 2) * sqrt(2 / 12 / 3) = 4.3027 * 0.2357 = 1.0141."""
     a, b = ({p: [score] for p in "pqr"} for score in (7.0, 6.0))
-    assert _paired(a, b, 0.95, 9) == pytest.approx((1, 1 - 1.0141, 1 + 1.0141, 3), abs=1e-4)
+    assert _paired(a, b, 0.95, 9) == pytest.approx((1, 1 - 1.0141, 1 + 1.0141, 0.2357, 3), abs=1e-4)
 
 
 @pytest.mark.parametrize("n", [3, 10])
@@ -170,7 +173,7 @@ def test_unpaired_prompts_do_not_count(story):
     grades = grade(texts, Judge(lambda text: dict.fromkeys(names, 5)), story, [])
     assert (compare(grades).prompts == 9).all()
     few = compare(grade(texts[9:11], Judge(lambda text: dict.fromkeys(names, 5)), story, []))
-    assert few.verdicts[few.axes.index("creativity")] == "undecided: too few prompts"
+    assert few.verdicts[few.axes.index("creativity")] == "none: no prompt has scores of both"
     assert few.verdicts[plot_of(few)] == "none: the grader is untrustworthy on this axis"  # it has no control
 
 

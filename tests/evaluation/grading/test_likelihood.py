@@ -112,6 +112,12 @@ def test_texts_at_the_end_of_the_context(tiny, story):
     assert grader.failed == 1
 
 
+def test_an_empty_text_has_no_score_on_an_axis_without_a_measure(bundled, endings, story):
+    found = grade([GradedText("A cat", "", "a")], LikelihoodGrader(bundled, endings), story, [])
+    assert {axis for axis in found.axes if found.first(axis)[0] == 1} == set(MEASURES)
+    assert {axis for axis in found.axes if np.isnan(found.first(axis)[0])} == {"creativity", "age group"}
+
+
 def test_what_it_cannot_grade(tiny):
     with pytest.raises(InputError, match="39 true endings"):
         LikelihoodGrader(tiny, [GradedText("a", "b")] * (LEAST - 1))

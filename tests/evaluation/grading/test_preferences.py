@@ -96,6 +96,13 @@ def test_preferences_of_a_file(tmp_path):
         read_preferences(tmp_path / "p.csv")
 
 
+def test_models_that_no_preference_connects_are_not_ranked():
+    found = [PairwisePreference(p, a, b, 1.0) for p in "pq" for a, b in ("ab", "cd")]
+    with pytest.raises(InputError, match="no preference connects a, b and c, d: rank them apart"):
+        bradley_terry(found)
+    assert bradley_terry([*found, PairwisePreference("q", "b", "c", 1.0)]).models == list("abcd")
+
+
 def test_too_few_preferences():
     with pytest.raises(InputError, match="strengths need two"):
         bradley_terry([PairwisePreference("p", "a", "b", 1.0)])

@@ -1,10 +1,12 @@
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tslens.errors import InputError
 from tslens.evaluation.copies.cutting import read_written
-from tslens.evaluation.grading import GradedText, read_texts
+from tslens.evaluation.grading import GradedText, compare, grade, read_texts
 from tslens.evaluation.grading.graders import Failure, Grade, TableGrader
 
 ROWS = [
@@ -79,6 +81,17 @@ def test_scores_of_a_table(tmp_path, story):
     assert none == unknown == Failure("no score in ann.csv")
     assert table.grade([GradedText("A", "b")], story, 1)[0].scores == {"plot": 5}
     assert table.grade([GradedText("A", "b")], story, 2) == [Grade({})]
+
+
+def test_a_table_s_own_scores_of_empty_texts_count_and_axes_without_a_column_have_none(tmp_path, story):
+    """A text that the table lacks has the lowest score, on the axes of which it has a column."""
+    (tmp_path / "ann.csv").write_text("prompt,completion,grammar\nA cat,,4\nA dog, ran.,8\nA cow,,\n")
+    texts = [GradedText("A cat", "", "a"), GradedText("A dog", " ran.", "a"), GradedText("A hen", " ", "a")]
+    found = grade([*texts, GradedText("A cow", "", "a")], TableGrader(tmp_path / "ann.csv"), story, [])
+    grammar, *others = found.of_texts(texts).T
+    assert grammar.tolist() == [4, 8, 1] and np.isnan(others).all() and len(found.failures) == 1
+    by_others = replace(found, models=["a", "b", "a", "b"], trust=dict.fromkeys(found.axes, "no control"))
+    assert compare(by_others).verdicts[1:] == ["none: no prompt has scores of both"] * 4
 
 
 def test_a_table_with_an_impossible_score(tmp_path, story):

@@ -109,6 +109,22 @@ def test_a_model_that_does_as_told_gains_and_one_that_does_not_gains_nothing(
     assert str(found) and found.figure().axes
 
 
+def test_each_story_without_an_instruction_stands_beside_one_instruction(trained, texts, monkeypatch) -> None:
+    """So that what is beyond it is independent from instruction to instruction."""
+    free = [f"A lone {name} slept." for name in ("cat", "dog", "cow", "hen")]
+    head = running.models.story_head_of(load(trained))
+
+    def write(model, asked, **_):
+        return free if asked[0] == head else ["The sun was hot."] * len(asked)
+
+    monkeypatch.setattr(running, "continuations", write)
+    read, seen = running.scores, []
+    monkeypatch.setattr(running, "scores", lambda asked, story: seen.append((asked, story.text)) or read(asked, story))
+    found = instruct([load(trained)], texts[: len(free)], samples=1)
+    beside = [story for _, story in seen if story in free]
+    assert beside == free and len(found.instructions) == len(free)
+
+
 def test_what_cannot_be_scored_is_left_out_and_counted(trained: str, texts: list[str]) -> None:
     untold = "Features: Conflict\nStory: \n\nTom ran."
     long = f"Summary: {'He ran. ' * 400}\nStory: \n\nTom ran."
@@ -172,8 +188,7 @@ def test_graders_score_instructed_texts_beside_the_rules(trained: str, texts, mo
     assert own.grader == "likelihood of small" and own.trust["instructions"] == "untrustworthy (too few controls)"
     kept, grades = kept_instruct(load("small"))  # for the page, without the rehearsal
     assert kept.stories == rules.stories and [one.grader for one in grades] == ["likelihood of small"]
-    empty = torch.tensor([not text.strip() for text in rules.stories[0]])  # these have the lowest score without asking
-    assert own.score[0, ~empty, 0].isnan().all() and not own.score[0, :, 1].isnan().any() and not empty.all()
+    assert own.score[0, :, 0].isnan().all() and not own.score[0, :, 1].isnan().any()  # empty texts have no score either
 
 
 def test_controls_may_come_from_other_stories_behind_instructions(trained: str) -> None:

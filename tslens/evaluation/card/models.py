@@ -110,8 +110,13 @@ class CardResult(Result):
             values = self.value[:, i].double().numpy()
             use = known & np.array([not (row.startswith("order") and m in self.trained_on_order) for m in self.models])
             use &= ~np.isnan(values)
-            found.append({"row": row, **ranks(values[use], better[use])})
+            found.append({"row": row, **ranks(values[use], better[use], of_one_run=self._share_a_run(use))})
         return pd.DataFrame(found)
+
+    def _share_a_run(self, use: np.ndarray) -> bool:
+        """Whether any two of these models are steps of one run."""
+        runs = [model.rpartition("@")[0] or model for model, used in zip(self.models, use, strict=True) if used]
+        return len(set(runs)) < len(runs)
 
     def figure(self) -> "Figure":
         """The rows by pairs, with intervals; over a run's snapshots, its lines over steps."""
@@ -141,6 +146,8 @@ class CardResult(Result):
         ranked = self.ranks()
         table = as_text(ranked.dropna(axis=1, how="all"))
         few = [f"{n} models: no interval is possible." for n in sorted(set(ranked["models"])) if n < FEWEST]
+        if self._share_a_run(self.trained):
+            few = ["Steps of one run are no sample of models: no interval is possible."]
         return "\n".join([super().__str__(), "", "Ranks of the models beside their validation loss:", table, *few])
 
 
@@ -210,16 +217,21 @@ def _step(name: str) -> int:
     return int(step) if "@" in name and step.isdecimal() else -1
 
 
-def ranks(values: Float[np.ndarray, " model"], others: Float[np.ndarray, " model"]) -> dict[str, Any]:
+def ranks(
+    values: Float[np.ndarray, " model"], others: Float[np.ndarray, " model"], *, of_one_run: bool = False
+) -> dict[str, Any]:
     """Spearman's rho and Kendall's tau of two lists, with 95% intervals by Fisher's z from five models on.
 
     The standard errors of z are those of Bonett and Wright (2000, doi:10.1007/BF02294183) and of Fieller, Hartley and
     Pearson (1957, doi:10.1093/biomet/44.3-4.470). Of three or four models no interval is possible:
-    they have two-sided p-values, exact over all orders of the models. NaN for fewer than three, or equal values.
+    they have two-sided p-values, exact over all orders of the models. Steps `of_one_run` have neither, since one leads
+    to the next. NaN for fewer than three, or equal values.
     """
     n, found = len(values), dict.fromkeys(("rho", "low", "high", "p", "tau", "tau_low", "tau_high", "tau_p"), np.nan)
     if n >= 3 and np.ptp(values) > 0 and np.ptp(others) > 0:
         found["rho"], found["tau"] = _coefficients(values, others)
+        if of_one_run:
+            return {**found, "models": n}
         if n < FEWEST:
             orders = np.array([_coefficients(np.array(order), others) for order in permutations(values)])
             found["p"], found["tau_p"] = (np.abs(orders) >= np.abs(_coefficients(values, others)) - 1e-9).mean(0)

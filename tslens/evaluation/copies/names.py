@@ -21,6 +21,9 @@ OTHERS = {
     "floor": "the same for an ending that shares nothing",
 }
 
+COUNTS = ("longest", "template", "words")
+"""Those of them that count words; all others are shares."""
+
 
 def sample(who: str, share: float) -> str:
     """The name of a set of texts."""

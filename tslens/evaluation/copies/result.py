@@ -12,7 +12,7 @@ from torch import Tensor
 from tslens import stats
 from tslens.evaluation.bits import bits_per_byte
 from tslens.evaluation.copies.figure import figure
-from tslens.evaluation.copies.names import BITS, COMPARISONS, KINDS, OTHERS, WHO, sample
+from tslens.evaluation.copies.names import BITS, COMPARISONS, COUNTS, KINDS, OTHERS, WHO, sample
 from tslens.evaluation.rouge import MEASURES
 from tslens.result import Result
 
@@ -161,7 +161,10 @@ class CopiesResult(Result):
     def _means(self, chosen: np.ndarray) -> dict[str, tuple[float, float, float]]:
         """Mean and interval of every number over the chosen texts; NaN where fewer than two stories have it."""
         stories = self.story.numpy()[chosen]
-        found = {name: over_stories(values[chosen], stories) for name, values in self.columns().items()}
+        found = {
+            name: over_stories(values[chosen], stories, np.inf if name in COUNTS else 1.0)
+            for name, values in self.columns().items()
+        }
         return {name: (mean.estimate, mean.low, mean.high) for name, mean in found.items()}
 
     def _bits(self, chosen: np.ndarray) -> stats.Interval:
@@ -218,11 +221,13 @@ class CopiesResult(Result):
         return super().to_json() | {"table": json.loads(self.to_frame().to_json(orient="records"))}
 
 
-def over_stories(values: np.ndarray, stories: np.ndarray) -> stats.Interval:
-    """The mean of the texts' values, NaN ones left out, with its interval over stories (`stats.ratio_of_sums`); NaN for
-    fewer than two stories."""
+def over_stories(values: np.ndarray, stories: np.ndarray, most: float = 1.0) -> stats.Interval:
+    """The mean of the texts' values from 0 to `most`, NaN ones left out, with its interval over stories
+    (`stats.ratio_of_sums`; Wilson's for shares that are all alike); NaN for fewer than two stories."""
     there = ~np.isnan(values)
     _, of = np.unique(stories[there], return_inverse=True)
     if of.max(initial=0) < 1:
         return stats.Interval(np.nan, np.nan, np.nan, 0.95, "fewer than two stories")
-    return stats.ratio_of_sums(np.bincount(of, values[there]), np.bincount(of))
+    if most == 1 and np.ptp(values[there]) == 0:
+        return stats.wilson(values[there][0] * (of.max() + 1), of.max() + 1)
+    return stats.ratio_of_sums(np.bincount(of, values[there]), np.bincount(of)).within(0.0, most)

@@ -43,6 +43,8 @@ class ComparisonResult(Result):
     difference: Float[Tensor, " comparison"]
     low: Float[Tensor, " comparison"]
     high: Float[Tensor, " comparison"]
+    error: Float[Tensor, " comparison"]
+    """Standard error of the difference."""
     prompts: Int[Tensor, " comparison"]
     """Prompts that both models continued and that were graded."""
     level: float
@@ -60,14 +62,15 @@ class ComparisonResult(Result):
         if self.grader_is[i].startswith(UNTRUSTWORTHY):
             return "none: the grader is untrustworthy on this axis"
         if math.isnan(low):
-            return "undecided: too few prompts"
+            return "undecided: too few prompts" if self.prompts[i] else "none: no prompt has scores of both"
         if low > 0 or high < 0:
             better, other = (self.first[i], self.second[i]) if low > 0 else (self.second[i], self.first[i])
             said = f"{better} > {other}"
         elif -d <= low and high <= d:
             said = f"no difference larger than {d:g}"
         else:
-            return f"undecided; for {d:g}, {needed(int(self.prompts[i]), low, high, d)} prompts are needed"
+            n = needed(int(self.prompts[i]), float(self.error[i]), self.level, d)
+            return f"undecided; for {d:g}, {n} prompts are needed"
         return said if self.grader_is[i] == TRUSTED else f"{said} (grader not proved: {self.grader_is[i]})"
 
     def summary(self) -> "pd.DataFrame":
@@ -101,10 +104,17 @@ class ComparisonResult(Result):
         return f"Models compared by {self.grader}, margin {self.margin:g}\n{super().__str__()}"
 
 
-def needed(prompts: int, low: float, high: float, margin: float) -> int:
-    """Prompts with which the interval is no longer than the margin, so that it holds zero or a larger difference but
-    not both: the length of an interval falls with the root of their number."""
-    return max(prompts + 1, math.ceil(prompts * ((high - low) / margin) ** 2))
+def needed(prompts: int, error: float, level: float, margin: float) -> int:
+    """The fewest prompts with which Student's interval at this level is no longer than the margin, so that it holds
+    zero or a larger difference but not both: differences of prompts vary as those so far, of which `error` is the
+    standard error of the mean."""
+    from scipy.stats import norm, t
+
+    spread, tail = error * math.sqrt(prompts), (1 + level) / 2
+    n = max(2, math.floor((2 * norm.ppf(tail) * spread / margin) ** 2))
+    while 2 * t.ppf(tail, n - 1) * spread / math.sqrt(n) > margin:
+        n += 1
+    return max(prompts + 1, n)
 
 
 def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
@@ -124,7 +134,7 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
     widest = {axis: top - 1 for axis, top in zip(grades.axes, grades.tops, strict=True)}
     rows = [_paired(scores[axis][a], scores[axis][b], level, widest[axis]) for axis, a, b in pairs]
     *numbers, prompts = zip(*rows, strict=True)
-    difference, low, high = (torch.tensor(column, dtype=torch.float64) for column in numbers)
+    difference, low, high, error = (torch.tensor(column, dtype=torch.float64) for column in numbers)
     axes, first, second = map(list, zip(*pairs, strict=True))
     return ComparisonResult(
         grader=grades.grader,
@@ -135,6 +145,7 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
         difference=difference,
         low=low,
         high=high,
+        error=error,
         prompts=torch.tensor(prompts),
         level=level,
         grader_is=[grades.trust[axis] for axis in axes],
@@ -143,16 +154,17 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
 
 def _paired(
     first: Mapping[str, list[float]], second: Mapping[str, list[float]], level: float, widest: int
-) -> tuple[float, float, float, int]:
-    """The mean difference over the prompts of both, its interval within `widest` either way, and their number."""
+) -> tuple[float, float, float, float, int]:
+    """The mean difference over the prompts of both, its interval within `widest` either way, its standard error, and
+    the number of prompts."""
     both = [(first[prompt], second[prompt]) for prompt in first if prompt in second]
     if len(both) < 2:
-        return (math.nan,) * 3 + (len(both),)
+        return (math.nan,) * 4 + (len(both),)
     rounding = ROUNDING * sum(1 / len(a) + 1 / len(b) for a, b in both)
     differences = [float(np.mean(a) - np.mean(b)) for a, b in both]
-    found = stats.mean_interval(differences, level, least_error=math.sqrt(rounding) / len(both))
-    found = found.within(-widest, widest)
-    return found.estimate, found.low, found.high, len(both)
+    error = max(float(np.std(differences, ddof=1)) / math.sqrt(len(both)), math.sqrt(rounding) / len(both))
+    found = stats.mean_interval(differences, level, least_error=error).within(-widest, widest)
+    return found.estimate, found.low, found.high, error, len(both)
 
 
 def check_margin(margin: float) -> None:

@@ -26,8 +26,9 @@ def grade(
     """The scores of texts and of the controls among them (`controls.controls`, `suites.controls_of`), by one grader.
 
     The grader reads all of them in an order drawn from the seed, without being told which are controls or who wrote
-    what. An empty text gets the lowest scores without being asked about. `again` texts, drawn at random, are graded a
-    second time, unless the grader always says the same. InputError for no text.
+    what. An empty text gets the lowest score on each axis that the grader can score, without being asked about.
+    `again` texts, drawn at random, are graded a second time, unless the grader always says the same. InputError for no
+    text.
     """
     if not texts:
         raise InputError("there is no text to grade.")
@@ -75,7 +76,7 @@ def _graded(
     asked: Sequence[ControlText], chosen: Sequence[int], grader: Grader, rubric: Rubric, repetition: int
 ) -> dict[int, Grade | Failure]:
     """The grades of the chosen items by their number."""
-    found: dict[int, Grade | Failure] = {i: Grade(rubric.lowest()) for i in chosen if asked[i].text.is_empty}
+    anonymous = {i: replace(asked[i].text, model="", ending="") for i in chosen}
+    found = {i: grader.grade_empty(text, rubric, repetition) for i, text in anonymous.items() if text.is_empty}
     rest = [i for i in chosen if i not in found]
-    anonymous = [replace(asked[i].text, model="", ending="") for i in rest]
-    return found | dict(zip(rest, grader.grade(anonymous, rubric, repetition), strict=True))
+    return found | dict(zip(rest, grader.grade([anonymous[i] for i in rest], rubric, repetition), strict=True))

@@ -1,12 +1,12 @@
 """Graders: whatever gives the scores of a rubric to texts; and scores that are read from a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from tslens.errors import InputError
-from tslens.evaluation.grading.rubrics import Rubric
+from tslens.evaluation.grading.rubrics import Axis, Rubric
 from tslens.evaluation.grading.texts import COMPLETION, PROMPT, GradedText, text_of
 from tslens.parsing import rows
 
@@ -50,6 +50,15 @@ class Grader(Protocol):
         """The grade of each text, or why it has none; another `repetition` asks again."""
         ...
 
+    def grade_empty(self, text: GradedText, rubric: Rubric, repetition: int = 0) -> Grade | Failure:
+        """The grade of an empty text, without asking: the lowest score on each axis that the grader can score."""
+        ...
+
+
+def lowest(axes: Iterable[Axis]) -> Grade:
+    """The grade of an empty text on these axes."""
+    return Grade({axis.name: 1 for axis in axes})
+
 
 @dataclass
 class TableGrader:
@@ -76,8 +85,7 @@ class TableGrader:
 
     def check(self, rubric: Rubric) -> None:
         """InputError for a table without a column of the rubric, or with a score off the scale, of whatever text."""
-        columns = {name for given in self.found.values() for row in given for name in row}
-        if not any(axis.key in columns or axis.name in columns for axis in rubric.axes):
+        if not self._axes(rubric):
             wanted = ", ".join(axis.key for axis in rubric.axes)
             raise InputError(f"{self.path} has no score by the rubric {rubric.name!r}; give a column of {wanted}.")
         for given in self.found.values():
@@ -88,6 +96,17 @@ class TableGrader:
         """The scores of the table. InputError as `check` has it."""
         self.check(rubric)
         return [self._grade(text, rubric, repetition) for text in texts]
+
+    def grade_empty(self, text: GradedText, rubric: Rubric, repetition: int = 0) -> Grade | Failure:
+        """The scores of the table, if it has the text; else the lowest on the axes of which it has a column."""
+        if (text.prompt.strip(), text.completion.strip()) in self.found:
+            return self._grade(text, rubric, repetition)
+        return lowest(self._axes(rubric))
+
+    def _axes(self, rubric: Rubric) -> list[Axis]:
+        """The axes of which the table has a score."""
+        columns = {name for given in self.found.values() for row in given for name in row}
+        return [axis for axis in rubric.axes if not columns.isdisjoint({axis.key, axis.name})]
 
     def _grade(self, text: GradedText, rubric: Rubric, repetition: int) -> Grade | Failure:
         given = self.found.get((text.prompt.strip(), text.completion.strip()), [])

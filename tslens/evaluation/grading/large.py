@@ -7,7 +7,7 @@ from hashlib import blake2b
 from urllib.parse import urlsplit
 
 from tslens import llm
-from tslens.evaluation.grading.graders import REHEARSAL, Failure, Grade
+from tslens.evaluation.grading.graders import REHEARSAL, Failure, Grade, lowest
 from tslens.evaluation.grading.rubrics import Rubric
 from tslens.evaluation.grading.texts import GradedText
 
@@ -40,6 +40,10 @@ class LargeModelGrader:
         requests = [request(text, rubric, repetition) for text in texts]
         found = llm.ask(requests, self.settings, self.outcomes.append, self.budget)  # so that an error forgets no cost
         return [_grade(outcome, rubric) for outcome in found]
+
+    def grade_empty(self, text: GradedText, rubric: Rubric, repetition: int = 0) -> Grade:
+        """The lowest score on every axis: what everyone knows is not paid for."""
+        return lowest(rubric.axes)
 
 
 def request(text: GradedText, rubric: Rubric, repetition: int = 0) -> llm.Request:

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from tslens import forward, progress
 from tslens.errors import InputError
-from tslens.evaluation.grading.graders import Failure, Grade
+from tslens.evaluation.grading.graders import Failure, Grade, lowest
 from tslens.evaluation.grading.rubrics import Axis, Rubric
 from tslens.evaluation.grading.texts import GradedText
 from tslens.models import name_of, spec_of, story_tokenizer_of
@@ -94,6 +94,10 @@ class LikelihoodGrader:
         grades = [self._grade(axes, one) if one else Failure("the prompt fills the model's context") for one in found]
         self.failed += sum(isinstance(one, Failure) for one in grades)
         return grades
+
+    def grade_empty(self, text: GradedText, rubric: Rubric, repetition: int = 0) -> Grade:
+        """The lowest score on the axes that have a measure."""
+        return lowest(_measured(rubric))
 
     def _grade(self, axes: Sequence[Axis], text: TextLikelihood) -> Grade:
         scores = {axis.name: self._score(axis, text) for axis in axes}

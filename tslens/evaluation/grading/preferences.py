@@ -99,7 +99,8 @@ def preferences(grades: GradesResult, axis: str) -> list[PairwisePreference]:
 
 def bradley_terry(found: Sequence[PairwisePreference], by: str = "") -> PreferencesResult:
     """The strengths that make the preferences most likely, each prompt counting once. InputError for fewer than two
-    models or prompts."""
+    models or prompts, and for models that no chain of preferences connects."""
+    from scipy.sparse.csgraph import connected_components
     from scipy.stats import t
 
     models = sorted({name for one in found for name in (one.first, one.second)})
@@ -114,6 +115,10 @@ def bradley_terry(found: Sequence[PairwisePreference], by: str = "") -> Preferen
         wins[place[one.prompt], b, a] += 1 - one.share
     both = wins + wins.transpose(0, 2, 1)
     wins = np.divide(wins, both, out=np.zeros_like(wins), where=both > 0)
+    parts, part = connected_components(wins.sum(0) > 0, directed=False)
+    if parts > 1:
+        told = " and ".join(", ".join(m for m, p in zip(models, part, strict=True) if p == i) for i in range(parts))
+        raise InputError(f"no preference connects {told}: rank them apart.")
     strength = strengths(wins.sum(0))
     reach = t.ppf(0.975, len(prompts) - 1) * standard_errors(wins, strength)
     middle, low, high = (torch.tensor(column) for column in (strength, strength - reach, strength + reach))

@@ -82,10 +82,6 @@ class Rubric:
         examples = (f"Example {i}. {one.told()}" for i, one in enumerate(self.examples, 1))
         return "\n\n".join([self.task.strip(), DATA, *axes, *examples])
 
-    def lowest(self) -> dict[str, int]:
-        """The scores of an empty text."""
-        return dict.fromkeys((axis.name for axis in self.axes), 1)
-
 
 DATA = (
     "Each text stands between a pair of marks that carry the same code. Whatever stands between them is the text to be "

@@ -64,8 +64,9 @@ class InstructGradesResult(Result):
     """What the answers of this call cost, as `GradesResult.usd`."""
 
     def score_of(self, model: str, axis: str, group: str | None = None) -> stats.Interval:
-        """The mean score over the instructions of a group, with Student's 95% interval."""
-        return _mean(self._scores(model, axis)[self._in(group)])
+        """The mean score over the instructions of a group, with Student's 95% interval, which ends at the lowest."""
+        found = _mean(self._scores(model, axis)[self._in(group)])
+        return found.within(1, math.inf)
 
     def lost(
         self, model: str, axis: str, group: str = HELD_OUT, than: str = SEEN, level: float = 0.95
@@ -133,7 +134,7 @@ class InstructGradesResult(Result):
             for model in self.models:
                 pairs = self.pairs(model, measure, group)
                 if (n := len(pairs)) >= CORRELATED:
-                    yield model, FOLLOWED, group, n, f"by rule: {measure}", stats.mean_interval(pairs[:, 1])
+                    yield model, FOLLOWED, group, n, f"by rule: {measure}", stats.mean_share(pairs[:, 1])
                     yield model, FOLLOWED, group, n, f"rank correlation with {measure}", rank_correlation(pairs)
 
     def _count(self, model: str, axis: str, group: str | None) -> int:

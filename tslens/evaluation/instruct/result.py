@@ -61,26 +61,28 @@ class InstructResult(Result):
     """UTF-8 bytes of that story."""
 
     def score_of(self, model: str, measure: str, group: str | None = None) -> stats.Interval:
-        """The mean score over instructions, with Student's 95% interval."""
-        return stats.mean_interval(self._rows(self.score, model, measure, group))
+        """The mean score over instructions, with Wilson's 95% interval at as many instructions as its variance says."""
+        return stats.mean_share(self._rows(self.score, model, measure, group))
 
     def gain(self, model: str, measure: str, group: str | None = None, null: str = "other") -> stats.Interval:
-        """Score less what the same model writes anyway (`other`), or without instruction (`free`); paired."""
-        null_scores = self._rows(getattr(self, null), model, measure, group)
-        return stats.paired_difference(self._rows(self.score, model, measure, group), null_scores)
+        """Score less what the same model writes anyway (`other`), or without instruction (`free`); paired. A story
+        stands for several other instructions, which makes the interval of the first longer than it need be."""
+        gains = self._rows(self.score - getattr(self, null), model, measure, group)
+        return stats.share_difference(gains).within(-1, 1)
 
     def difference(
         self, model: str, than: str, measure: str, group: str | None = None, level: float = 0.95
     ) -> stats.Interval:
         """The gain of a model less that of another on the same instructions; paired."""
         one, two = (self._gains(name, measure, group) for name in (model, than))
-        return stats.paired_difference(one, two, level)
+        return stats.share_difference(one - two, level=level).within(-2, 2)
 
     def lost(
         self, model: str, measure: str, group: str = "held out", than: str = "seen together", level: float = 0.95
     ) -> stats.Interval:
         """The gain on instructions of a group less that on those of another, with Welch's interval."""
-        return stats.welch(self._gains(model, measure, group), self._gains(model, measure, than), level)
+        one, two = (self._gains(model, measure, name) for name in (group, than))
+        return stats.share_difference(one, two, level).within(-2, 2)
 
     def _gains(self, model: str, measure: str, group: str | None) -> np.ndarray:
         return self._rows(self.score - self.other, model, measure, group)

@@ -91,13 +91,13 @@ def _fits(model: LanguageModel, instruction: Instruction) -> bool:
 def _table(
     chosen: Sequence[Instruction], stories: Sequence[ReadStory], free: Sequence[ReadStory], samples: int
 ) -> tuple[Float[Tensor, "instruction measure"], ...]:
-    """The mean scores of each instruction: of its own stories, of others' stories, and of free ones."""
+    """The mean scores of each instruction: of its own stories, of others' stories, and of free ones of its own."""
     own, other, unasked = [], [], []
     for number, instruction in enumerate(chosen):
         of = [(number + 1 + step) % len(chosen) for step in range(min(OTHERS, len(chosen) - 1))]
         own.append([scores(instruction, stories[number * samples + i]) for i in range(samples)])
         other.append([scores(instruction, stories[j * samples + i]) for j in of for i in range(samples)])
-        unasked.append([scores(instruction, free[j * samples + i]) for j in of for i in range(samples)])
+        unasked.append([scores(instruction, free[number * samples + i]) for i in range(samples)])
     return tuple(torch.tensor([list(map(_mean, zip(*rows, strict=True))) for rows in t]) for t in (own, other, unasked))
 
 
