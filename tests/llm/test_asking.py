@@ -104,11 +104,11 @@ def test_a_limit_is_never_exceeded(settings, tmp_path, batch, times):
 
 
 @pytest.mark.parametrize("batch", [False, True])
-def test_a_request_that_does_not_fit_leaves_the_money_to_shorter_ones(settings, batch):
+def test_a_request_that_does_not_fit_leaves_the_money_to_shorter_ones(settings, tmp_path, batch):
     """The first by its order, and dearer than all of the limit."""
     long, short = requests(1, 5000, start=90), requests(4)
     with Server() as server:
-        given = settings(server, batch=batch)
+        given = settings(server, cache=tmp_path / "a.jsonl", batch=batch)
         given.limit_usd = llm.estimate(long, given).most_usd * 0.99
         assert llm.estimate(short, given).most_usd < given.limit_usd
         first, *others = llm.ask([*long, *short], given)
