@@ -259,6 +259,7 @@ BLOCKS = {
     "comparison": comparison,
     "bench": table("bench"),
     "bench_bf16": table("bench/bf16"),
+    "bench_copies": table("bench/copies"),
     "peers": table("peers"),
     "audit": table("audit"),
 }
