@@ -304,6 +304,11 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
     ("evaluation", rf"kept from them writes {NUMBER} more \({NUMBER} to {NUMBER}\)",
      row("evaluation/instruct-held-out", "model", "instruct held out", VALUE, measure="words", group="held out",
          what="beyond other instructions")),
+    ("evaluation", rf"the one that was not {NUMBER} \({NUMBER} to {NUMBER}\)",
+     row("evaluation/instruct-held-out", "model", "instruct 4", VALUE, measure="words", group="held out",
+         what="beyond other instructions")),
+    ("evaluation", rf"asked for is not written \({NUMBER}, {NUMBER} to {NUMBER}\)",
+     row("evaluation/instruct", "model", "instruct 4", VALUE, measure="sentence", group="all", what="score")),
 ]  # fmt: skip
 
 
