@@ -139,6 +139,21 @@ def test_the_macro_mean_covers_a_known_truth():
     assert 0.92 <= hits / 400 <= 0.98
 
 
+@pytest.mark.parametrize("sizes", [[1] * 8, [1, 60, 60], [1] * 4 + [30, 30], [1, 1, 20]])
+def test_paradigms_of_one_pair_have_the_largest_variance(sizes):
+    """Their interval is rather too long; of a single pair in all there is none."""
+    rng, strata = np.random.default_rng(0), np.repeat(np.arange(len(sizes)), sizes)
+    shares = np.linspace(0.4, 0.9, len(sizes))
+    hits = np.zeros(2)
+    for _ in range(400):
+        values = (rng.random(len(strata)) < shares[strata]).astype(float)
+        for i, interval in enumerate((stats.macro_mean, stats.macro_share)):
+            hits[i] += shares.mean() in interval(values, strata, np.arange(len(strata)))
+    assert (hits / 400 >= 0.93).all()
+    one = stats.macro_share([1.0], [0], [0])
+    assert one.estimate == 1 and np.isnan([one.low, one.high]).all()
+
+
 @pytest.mark.parametrize("share", [0.985, 0.9, 0.5])
 def test_the_macro_share_covers_a_known_truth_near_one_too(share):
     rng, hits = np.random.default_rng(0), 0

@@ -159,8 +159,7 @@ def read_table(kind: type[Table], data: bytes, place: str) -> tuple[Table, str]:
 
 
 def _at_line(text: str, path: tuple[str | int, ...]) -> str:
-    line = line_of(text, path)
-    return f", line {line}" if line else ""
+    return f", line {line_of(text, path) or 1}"
 
 
 def _first_fault(error: ValidationError, kind: type[BaseModel], text: str, place: str) -> str:
@@ -201,7 +200,7 @@ def _pairs(given: PairTable, where: str) -> Iterator[tuple[Prompt, Prompt]]:
     templated = isinstance(given, TemplateTable)
     ways = filled(texts, given.fill, given.pairs, given.about, where) if isinstance(given, TemplateTable) else [texts]
     for first, second, *endings in ways:
-        if len(set(endings)) < len(endings):
+        if len({ending.lower() for ending in endings}) < len(endings):  # as texts are matched
             raise InputError(f"{where}: an ending occurs twice; give each ending to one prompt only.")
         sides = tuple(endings[:n]), tuple(endings[n:])
         more = {"about": given.about, "templated": templated, "right": given.right, "wrong": given.wrong}

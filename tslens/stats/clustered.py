@@ -57,22 +57,18 @@ def share_difference(differences: ArrayLike, less: ArrayLike | None = None, leve
 
 def macro_mean(values: ArrayLike, strata: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
     """The mean over strata of their means, with Student's t interval: the strata are fixed, and clusters are drawn in
-    each. A stratum needs two clusters; NaN bounds otherwise."""
+    each.
+
+    A stratum of one cluster does not tell its variance: it has the largest that values between the least and the
+    largest of all can have (Popoviciu 1935), so the interval is too long rather than too short. NaN bounds for a single
+    value.
+    """
     from scipy import stats
 
     check_level(level)
-    x, of, groups = np.asarray(values, dtype=float), np.asarray(strata), np.asarray(clusters)
-    means, variance, freedom = [], 0.0, 0
-    for stratum in np.unique(of):
-        here = of == stratum
-        mean, n = x[here].mean(), int(here.sum())
-        sums = _sums(x[here] - mean, groups[here])
-        means.append(mean)
-        variance += (sums**2).sum() / n**2 * (len(sums) / (len(sums) - 1) if len(sums) > 1 else np.nan)
-        freedom += len(sums) - 1
-    estimate = float(np.mean(means))
-    reach = float(stats.t.ppf((1 + level) / 2, max(freedom, 1)) * np.sqrt(variance) / len(means))
-    return Interval(estimate, estimate - reach, estimate + reach, level, "mean of strata, clustered, Student t")
+    mean, error, freedom, _ = _macro(values, strata, clusters)
+    reach = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    return Interval(mean, mean - reach, mean + reach, level, "mean of strata, clustered, Student t")
 
 
 def macro_share(values: ArrayLike, strata: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
@@ -80,18 +76,32 @@ def macro_share(values: ArrayLike, strata: ArrayLike, clusters: ArrayLike, level
     (see `clustered_share`), so that a mean near 0 or 1 has its width; NaN bounds where that has them."""
     from scipy import stats
 
-    found = macro_mean(values, strata, clusters, level)
-    pairs = np.unique(
-        np.stack([np.unique(np.asarray(of), return_inverse=True)[1] for of in (strata, clusters)]), axis=1
-    )
-    freedom = max(pairs.shape[1] - len(np.unique(pairs[0])), 1)
-    share, quantile = min(max(found.estimate, 0.0), 1.0), float(stats.t.ppf((1 + level) / 2, freedom))
-    error = (found.high - found.estimate) / quantile
+    check_level(level)
+    mean, error, freedom, n = _macro(values, strata, clusters)
     if not np.isfinite(error):
-        return found
-    few = (float(stats.norm.ppf((1 + level) / 2)) / quantile) ** 2
-    worth = few * (share * (1 - share) / error**2 if error > 0 else pairs.shape[1])
+        return Interval(mean, np.nan, np.nan, level, "Wilson score of strata")
+    share, tail = min(max(mean, 0.0), 1.0), (1 + level) / 2
+    few = (float(stats.norm.ppf(tail)) / float(stats.t.ppf(tail, freedom))) ** 2
+    worth = few * (share * (1 - share) / error**2 if error > 0 else n)
     return dataclasses.replace(wilson(share * worth, worth, level), estimate=share, method="Wilson score of strata")
+
+
+def _macro(values: ArrayLike, strata: ArrayLike, clusters: ArrayLike) -> tuple[float, float, int, int]:
+    """The mean over strata, its standard error, the degrees of freedom, and the number of clusters of all strata."""
+    x, of, groups = np.asarray(values, dtype=float), np.asarray(strata), np.asarray(clusters)
+    means, variance, alone, n = [], 0.0, 0, 0
+    for stratum in np.unique(of):
+        here = of == stratum
+        means.append(float(x[here].mean()))
+        sums = _sums(x[here] - means[-1], groups[here])
+        n += len(sums)
+        if len(sums) > 1:
+            variance += float((sums**2).sum()) / int(here.sum()) ** 2 * len(sums) / (len(sums) - 1)
+        else:
+            alone += 1
+    if alone:
+        variance += alone * float(np.ptp(x)) ** 2 / 4 if len(x) > 1 else np.nan
+    return float(np.mean(means)), variance**0.5 / len(means), max(n - len(means), alone - 1, 1), n
 
 
 def _sums(values: Array, clusters: ArrayLike) -> Array:

@@ -120,11 +120,11 @@ class CorpusAuditResult(Result):
 
 
 def _mean(values: np.ndarray, level: float = 0.95) -> stats.Interval:
-    """The mean over stories with its interval: Wilson's of what is 0 or 1 (of none among few, more may have it), else
-    Student's t."""
+    """The mean over stories of what is never negative, with its interval: Wilson's of what is 0 or 1 (of none among
+    few, more may have it), else Student's t."""
     if np.isin(values, (0, 1)).all():
         return stats.wilson(values.sum(), len(values), level)
-    return stats.mean_interval(values, level)
+    return stats.mean_interval(values, level).within(0.0, max(1.0, float(values.max())))
 
 
 def _apart(one: stats.Interval, other: stats.Interval) -> stats.Interval:

@@ -114,7 +114,7 @@ def needed(prompts: int, error: float, level: float, margin: float) -> int:
     n = max(2, math.floor((2 * norm.ppf(tail) * spread / margin) ** 2))
     while 2 * t.ppf(tail, n - 1) * spread / math.sqrt(n) > margin:
         n += 1
-    return max(prompts + 1, n)
+    return int(max(prompts + 1, n))
 
 
 def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
@@ -122,15 +122,16 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
 
     The interval is Student's t over prompts, with the variance of whole scores at least (`ROUNDING`): of three prompts,
     or of scores that are all alike, resamples have too little spread. NaN for fewer than two prompts. InputError for a
-    margin that is not positive, or fewer than two models.
+    margin that is not positive, or fewer than two models. Intervals that are NaN count in no correction.
     """
     check_margin(margin)
     models = grades.writers()
     if len(models) < 2:
         raise InputError(f"only {models[0]!r} wrote these texts; a comparison needs two models.")
     pairs = [(axis, a, b) for axis in grades.axes for a, b in combinations(models, 2)]
-    level = 1 - (1 - LEVEL) / len(pairs)
     scores = {axis: _scores(grades, axis) for axis in grades.axes}
+    told = sum(len(scores[axis][a].keys() & scores[axis][b].keys()) > 1 for axis, a, b in pairs)
+    level = 1 - (1 - LEVEL) / max(told, 1)
     widest = {axis: top - 1 for axis, top in zip(grades.axes, grades.tops, strict=True)}
     rows = [_paired(scores[axis][a], scores[axis][b], level, widest[axis]) for axis, a, b in pairs]
     *numbers, prompts = zip(*rows, strict=True)
