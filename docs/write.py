@@ -260,6 +260,7 @@ BLOCKS = {
     "bench": table("bench"),
     "bench_bf16": table("bench/bf16"),
     "bench_copies": table("bench/copies"),
+    "bench_completions": table("bench/completions"),
     "peers": table("peers"),
     "audit": table("audit"),
 }
