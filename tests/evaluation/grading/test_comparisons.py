@@ -74,6 +74,10 @@ def test_with_as_many_prompts_as_needed_every_interval_decides_and_with_fewer_no
     assert shorter <= 0.5 < longer and n == needed(30, 1 / np.sqrt(30), level, 0.5)
 
 
+def test_a_tiny_margin_needs_a_number_of_prompts_too():
+    assert needed(3, 1.0, 0.95, 1e-12) == pytest.approx(3 * (2 * 1.959964 / 1e-12) ** 2, rel=1e-4)
+
+
 def test_intervals_are_paired_by_prompt_and_corrected(graded):
     grades = graded(1, 1.0)
     result = compare(grades)
