@@ -112,7 +112,7 @@ def needed(prompts: int, error: float, level: float, margin: float) -> int:
 
     spread, tail = error * math.sqrt(prompts), (1 + level) / 2
     n = max(2, math.floor((2 * norm.ppf(tail) * spread / margin) ** 2))
-    while 2 * t.ppf(tail, n - 1) * spread / math.sqrt(n) > margin:
+    while 2 * t.ppf(tail, float(n - 1)) * spread / math.sqrt(n) > margin:
         n += max(1, n >> 30)  # in whole steps as long as rounding does not hide them
     return int(max(prompts + 1, n))
 
