@@ -112,7 +112,8 @@ def test_labels_are_kept_for_the_page_and_stay_there(tiny: Path, capsys: pytest.
     assert cli.main([*asked, "--completions", "1"]) == 0
     (matched,) = answers.kept_suites(load("tiny"))
     rows = [("prompt", "completion", "verdict")]
-    rows += [(p, texts[0], 3) for p, texts in zip(matched.prompts, matched.completions[0], strict=False)]
+    both = zip(matched.prompts, (texts[0] for texts in matched.completions[0]), strict=False)
+    rows += [(prompt, text, 3) for prompt, text in both if text.strip()]
     with (tiny / "anna.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     assert cli.main([*asked, "--completions", "1", "--grader", "anna.csv", "--out", "found"]) == 0
@@ -120,7 +121,7 @@ def test_labels_are_kept_for_the_page_and_stay_there(tiny: Path, capsys: pytest.
     assert cli.main([*asked, "--completions", "0"]) == 0
     (kept,) = answers.kept_suites(load("tiny"))
     assert list(kept.labels) == ["match", "anna"] and kept.completions == matched.completions
-    said = [bool(texts[0].strip()) for texts in matched.completions[0]]  # nobody grades an empty text: it fails
+    said = [bool(texts[0].strip()) for texts in matched.completions[0]]  # an empty text that she left out fails
     assert kept.labelled(2, 0, "anna").estimate == pytest.approx(sum(said) / len(said)) and sum(said) > 0
 
 

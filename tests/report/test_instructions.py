@@ -49,7 +49,7 @@ def test_scores_by_rule_and_by_graders_stand_on_the_page(told: InstructResult) -
     shown = instructions.section(replace(told, corpus=f"12 stories {EVIL}."), [grades_of(told, EVIL)])
     assert EVIL not in shown and f"{N} instructions" in shown and shown.count("<svg") == 1
     row = shown.partition(f"<b>{MEASURES[0]}, all</b>")[2].partition("</tr>")[0]
-    assert "0.75 <span>[0.75, 0.75]</span><span>+0.50 [+0.50, +0.50]</span>" in row and "0.50 <span>" in row
+    assert "0.75 <span>[0.44, 0.92]</span><span>+0.50 [+0.24, +0.62]</span>" in row and "0.50 <span>" in row
     assert f"<b>{MEASURES[0]}, seen together</b>" in shown and f"<b>{MEASURES[1]}, all</b>" not in shown
     assert "8.00 <span>[" in shown and "untrustworthy" in shown and "<b>plot" not in shown
     assert instructions.section(None, []) == ""
