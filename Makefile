@@ -17,6 +17,7 @@ report: $(CORE)  ## a page of evidence about the bundled model, without training
 
 # Compiled tests are kept, whatever the environment says: rewriting their assertions takes as long as all imports.
 test test-all stress: export PYTHONDONTWRITEBYTECODE =
+test-all stress: export UNCHECKED = 1
 
 # Every step runs even when an earlier one failed, so that one run tells everything. mypy, which uses one core, runs
 # beside the tests where $(TYPES) started it.

@@ -33,7 +33,7 @@ for _switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE",
 
 # Shapes and types are checked at every call of whatever holds arrays; an int is a float, as everywhere in Python
 # (PEP 484). Functions within functions are left out, which would be compiled anew at every call of the outer one. What
-# takes minutes runs without, a quarter faster: it calls what the other tests have checked.
+# takes minutes runs UNCHECKED, up to a quarter faster: it calls what the other tests have checked.
 CHECKED = ("result", "stats", "models", "forward", "generate", "batching", "draws", "scan", "analysis", "evaluation")
 CHECKED += ("train", "report", "dynamics", "halves", "sae", "ngrams")
 _jaxtyped = jaxtyping.jaxtyped
@@ -46,6 +46,11 @@ def _checked(fn: Any = None, *, typechecker: Any) -> Any:
 
 
 jaxtyping.jaxtyped = _checked  # what the hook decorates every function with
+if "UNCHECKED" not in os.environ:
+    jaxtyping.install_import_hook(
+        [f"tslens.{module}" for module in CHECKED],
+        "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
+    )
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 THOROUGH = {"browser", "wheel"}
@@ -58,14 +63,6 @@ MAY_SKIP = "needs a GPU"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-skips", action="store_true", help="a skipped test fails, but for a GPU")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("markexpr") not in ("thorough", "stress"):
-        jaxtyping.install_import_hook(
-            [f"tslens.{module}" for module in CHECKED],
-            "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
-        )
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
