@@ -49,6 +49,7 @@ OTHERS: dict[str, dict[str, Any]] = {
         "window_size": 9,
         "attn_types": ["global", "local"],
     },
+    "grouped heads, layer norm": {"act_fn": "gelu_new", "n_key_value_heads": 2},
     "capped scores, normed queries": {"attn_scores_soft_cap": 2.0, "use_qk_norm": True, "act_fn": "relu"},
 }
 N_CTX = 40

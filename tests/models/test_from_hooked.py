@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from tslens import models
+from tslens.errors import InputError
 from tslens.models import HookedSpec, Spec, from_hooked
 
 LOCAL = Spec(24, 2, 3, d_vocab=300, n_ctx=16, scaled=False, window=4, local_layers=(1,))
@@ -38,3 +39,11 @@ def test_everything_that_a_spec_is_read_from_is_watched() -> None:
     from_hooked.read(model)
     assert len(read) > 30
     assert read <= {*from_hooked.READ_ONCE, *from_hooked.READ_ANEW}
+
+
+def test_a_final_norm_of_another_kind_is_refused() -> None:
+    """Read as a layer norm like the others, its losses would be others."""
+    model = models.build(LOCAL)
+    model.cfg.final_rms = True
+    with pytest.raises(InputError, match="a final norm of another kind, which no analysis of tslens can read"):
+        from_hooked.read(model)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # What the answer rests on in a configuration. TransformerLens's modules read most of it once, when they are made.
 READ_ONCE = (
     *("n_layers", "d_model", "n_heads", "n_key_value_heads", "d_head", "d_mlp", "d_vocab", "d_vocab_out", "n_ctx"),
-    *("act_fn", "gated_mlp", "eps", "attn_only", "parallel_attn_mlp", "post_embedding_ln", "num_experts"),
+    *("act_fn", "gated_mlp", "eps", "final_rms", "attn_only", "parallel_attn_mlp", "post_embedding_ln", "num_experts"),
     *("attention_dir", "attn_types", "use_local_attn", "window_size", "use_attn_scale", "attn_scale", "clip_qkv"),
     *("scale_attn_by_inverse_layer_idx", "use_qk_norm", "use_logn_attn", "use_attention_sinks"),
     *("attn_scores_soft_cap", "output_logits_soft_cap", "use_normalization_before_and_after"),
@@ -82,6 +82,8 @@ def _beyond(model: "LanguageModel") -> list[str]:
         "output vocabulary": c.d_vocab_out != c.d_vocab,
     }
     if c.normalization_type == "LN":
+        unknown["final norm of another kind"] = c.final_rms
+        unknown["grouped heads with a layer norm"] = c.n_key_value_heads not in (None, c.n_heads)
         unknown["layer norm with rotary positions or a gated MLP"] = (
             c.positional_embedding_type == "rotary" or c.gated_mlp
         )
