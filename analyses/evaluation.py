@@ -80,6 +80,7 @@ from typing import TYPE_CHECKING
 from _instructed import instructed
 from _models import study
 from _runs import Plan, StudyRuns, planned
+from _verdicts import judged
 
 from tslens import load
 from tslens.corpus import SELF, model_stories
@@ -87,6 +88,11 @@ from tslens.dynamics.points import points
 from tslens.evaluation import copies as measure
 from tslens.evaluation.card import card, controls, reference, score_texts
 from tslens.evaluation.coloured import coloured_figure
+from tslens.evaluation.grading import controlled, rubric
+from tslens.evaluation.grading.controls import CONTROLS, true_stories
+from tslens.evaluation.grading.controls import controls as control_texts
+from tslens.evaluation.grading.likelihood import LikelihoodGrader
+from tslens.evaluation.instruct import graded as instruct_graded
 from tslens.evaluation.instruct import instruct
 from tslens.evaluation.loss import loss
 from tslens.evaluation.pairs import five_gram_of, own_pairs, read_pairs, score
@@ -109,6 +115,7 @@ WRITTEN = 100  # stories and endings
 CUT = 50  # real stories that are cut
 INSTRUCTIONS = 500
 COMPLETIONS = 10
+JUDGES = ("stories2M", "stories260K", "untrained")  # whose log-probabilities say fail, partial or success
 OVER_TRAINING = {"pairs": 200, "texts": 40}  # of each snapshot
 
 asked = study("evaluation", pairs=None, out=Path("runs/studies"), only=None)
@@ -126,6 +133,7 @@ PLAIN = {"128x4": plan("plain", "128x4")}
 PLAIN |= {name: plan(name, "128x4", name) for name in ("contrastive", "compressor")}
 TOLD = {f"instruct {layers}": plan("instruct", f"128x{layers}", "instruct") for layers in (1, 2, 4)}
 PUBLISHED, OOD = tuple(TOLD), "instruct held out"
+ON_MADE = {"objective.name": "instruct", "data.limit": 14_000}
 HELD_OUT = {"objective.name": "instruct", "objective.filter": "held-out combinations"}
 TOLD[OOD] = planned("128x4", 0, seed=0, what="instruct-ood", changes=HELD_OUT)
 
@@ -144,9 +152,11 @@ def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
     """Prompts, pairs and the card."""
     for name in suites():
         answered = evaluate(models, suite(name), written=COMPLETIONS)
+        answered = judged(answered, suite(name), {who: models[who] for who in JUDGES if who in models}, folder)
         save(answered.figure(), folder / f"{name}.svg", answered.summary())
         answered.differences().to_csv(folder / f"{name}-differences.csv", index=False)
-        save(coloured_figure(answered, "match"), folder / f"{name}-match.svg", answered.by_label())
+        matched = answered.by_label().query("by == 'match'")
+        save(coloured_figure(answered, "match"), folder / f"{name}-match.svg", matched)
         for model in models.values():
             answers.keep_suite(model, suite(name), answered)
         print(answered)
@@ -228,7 +238,8 @@ def over_training() -> None:
 
 def instructions(models: "Mapping[str, LanguageModel]", orders: str) -> None:
     """Whether instructions are kept, of combinations held out of training too."""
-    told = list(stories(orders, split="validation", limit=INSTRUCTIONS))
+    read = list(stories(orders, split="validation", limit=2 * INSTRUCTIONS))
+    told, others = read[:INSTRUCTIONS], true_stories(read[INSTRUCTIONS:], CONTROLS + WRITTEN)
     kept = replace(instruct([models[name] for name in (*PUBLISHED, "128x4")], told), models=[*PUBLISHED, "128x4"])
     save(kept.figure(), folder / "instruct.svg", kept.summary())
     print(kept)
@@ -236,6 +247,25 @@ def instructions(models: "Mapping[str, LanguageModel]", orders: str) -> None:
     combined = replace(combined, models=[OOD, "instruct 4"])
     save(combined.figure(), folder / "instruct-held-out.svg", combined.summary())
     print(combined)
+    judge = LikelihoodGrader(
+        models[OOD], others[CONTROLS:], name=f"likelihood of {OOD}"
+    )  # it wrote none of the stories
+    graded, grades = instruct_graded(kept, judge, control_texts(others[:CONTROLS]))
+    save(graded.figure(), folder / "instruct-grades.svg", graded.summary())
+    control = controlled(grades, rubric(grades.rubric))
+    save(control.figure(), folder / "instruct-grades-controls.svg", control.summary())
+    print(graded, control)
+
+
+def made_instructions() -> None:
+    """Whether a model trained on generated stories keeps what real ones lack: summaries and morals."""
+    runs = StudyRuns("made:instruct", asked.options.out)
+    name, what = planned("128x4", 0, seed=0, what="instruct-made", changes=ON_MADE)
+    runs.train({name: what})
+    told = list(stories("made:instruct", split="validation", limit=INSTRUCTIONS))
+    kept = replace(instruct([load(str(runs.folder / name))], told), models=["instruct made"])
+    save(kept.figure(), folder / "instruct-made.svg", kept.summary())
+    print(kept)
 
 
 untrained = {"untrained": Twin("permuted", 0).of(asked.models["stories2M"])}
@@ -253,3 +283,4 @@ else:
     damaged()
     over_training()
     instructions(models, orders)
+    made_instructions()

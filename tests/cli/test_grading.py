@@ -237,7 +237,7 @@ def test_the_cost_is_said_when_the_key_is_refused(here, reply, monkeypatch, caps
     [
         ({"plot": 11}, "story", "wrong.jsonl, line 1: plot is '11'; it may be 1 to 10"),
         ({"plots": 9}, "story", "wrong.jsonl has no score by the rubric 'story'"),
-        (None, "verdict", "likelihood of stories2M scores grammar"),
+        (None, "charm.toml", "likelihood of stories2M scores grammar"),
     ],
 )
 def test_a_grader_that_cannot_grade_is_refused_before_a_large_model_is_paid(
@@ -245,6 +245,9 @@ def test_a_grader_that_cannot_grade_is_refused_before_a_large_model_is_paid(
 ):
     row = {"prompt": "of another", "completion": "text", **(scores or {})}
     Path("wrong.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    charm = {"name": "charm", "question": "Is it charming?", "lowest": "no", "highest": "yes"}
+    axis = "".join(f"{key} = {json.dumps(value)}\n" for key, value in charm.items())
+    Path("charm.toml").write_text(f'task = "Grade."\n[[axis]]\n{axis}', encoding="utf-8")
     other = "stories2M" if scores is None else "wrong.jsonl"
     with Server() as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)

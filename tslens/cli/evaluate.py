@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from tslens.cli.card import MADE, CardOptions, HeldOut, NGram, Usual, deliver_card
 from tslens.cli.delivery import Delivery, delivery, print_json
-from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, graders_of, place_of, true_texts
+from tslens.cli.graders import Graders, charged, confirm_cost, deliver_agreement, exit_code, graders_of, place_of
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, ModelTwins, Precision, load_models
 from tslens.cli.suites import Written, answered, keep
@@ -97,7 +97,7 @@ def _labelled(
 
     texts, rubric = texts_of(found, suite), grading.rubric(RUBRIC)
     controls = controls_of(texts, suite, seed)
-    asked = graders_of(names, true_texts(texts, None)[1], rubric, large, precision)
+    asked = graders_of(names, (), rubric, large, precision)  # a verdict ranks among no true endings
     confirm_cost(asked, texts, controls, rubric, 0, seed, large.yes)
     beside: list[tuple[GradesResult, ControlsResult]] = []
     with charged(asked):
@@ -109,7 +109,8 @@ def _labelled(
 
 def _deliver(deliver: Delivery, found: "SuiteResult", printed: bool = True, graded: "Graded" = ()) -> None:
     """Deliver the answers to a suite, with a coloured table for each way of labelling what was written; then what the
-    controls say of each grader. A rehearsal's grades stand with its controls, not in the answers."""
+    controls say of each grader, and how far they agree. A rehearsal's grades stand with its controls, not in the
+    answers."""
     deliver(found, found.suite, printed=printed)
     if deliver.folder is not None:
         from tslens import plots
@@ -123,6 +124,7 @@ def _deliver(deliver: Delivery, found: "SuiteResult", printed: bool = True, grad
         if grades.is_rehearsal:
             place(grades, which)
         place(control, which)
+    deliver_agreement(deliver, [grades for grades, _ in graded])
 
 
 def _list(json_: bool) -> None:

@@ -1,4 +1,4 @@
-"""A loaded model grades by its log-probabilities: trusted on the three axes that they can measure."""
+"""A loaded model grades by its log-probabilities: trusted on the axes that they can measure."""
 
 from dataclasses import replace
 
@@ -9,9 +9,14 @@ import torch
 from tslens import models
 from tslens.errors import InputError
 from tslens.evaluation.grading import Failure, Grade, GradedText, grade, rubric
-from tslens.evaluation.grading.controls import CONTROLS, controls, true_endings
+from tslens.evaluation.grading.controls import CONTROLS, controls, true_endings, true_stories
 from tslens.evaluation.grading.likelihood import LEAST, MEASURES, LikelihoodGrader
+from tslens.evaluation.grading.stated import StatedEndings, stated_endings
+from tslens.evaluation.grading.suites import controls_of
+from tslens.evaluation.scores import FAIL, PARTIAL, SUCCESS
+from tslens.evaluation.suites import suite
 from tslens.models import Spec, build
+from tslens.models.twins import Twin
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
 
@@ -114,12 +119,108 @@ def test_texts_at_the_end_of_the_context(tiny, story):
 
 def test_an_empty_text_has_no_score_on_an_axis_without_a_measure(bundled, endings, story):
     found = grade([GradedText("A cat", "", "a")], LikelihoodGrader(bundled, endings), story, [])
-    assert {axis for axis in found.axes if found.first(axis)[0] == 1} == set(MEASURES)
+    assert {axis for axis in found.axes if found.first(axis)[0] == 1} == {"grammar", "consistency", "plot"}
     assert {axis for axis in found.axes if np.isnan(found.first(axis)[0])} == {"creativity", "age group"}
 
 
-def test_what_it_cannot_grade(tiny):
+def test_what_it_cannot_grade(tiny, story, tmp_path):
     with pytest.raises(InputError, match="39 true endings"):
-        LikelihoodGrader(tiny, [GradedText("a", "b")] * (LEAST - 1))
-    with pytest.raises(InputError, match="scores grammar, consistency, plot; the rubric 'verdict' has none"):
-        LikelihoodGrader(tiny, [GradedText("a", "b")] * LEAST).grade([GradedText("a", "b")], rubric("verdict"))
+        LikelihoodGrader(tiny, [GradedText("a", "b")] * (LEAST - 1)).grade([GradedText("a", "b")], story)
+    other = tmp_path / "charm.toml"
+    other.write_text(CHARM, encoding="utf-8")
+    known = "scores grammar, consistency, plot, instructions and fail, partial, success; the rubric 'charm' has none"
+    with pytest.raises(InputError, match=known):
+        LikelihoodGrader(tiny, [GradedText("a", "b")] * LEAST).grade([GradedText("a", "b")], rubric(str(other)))
+
+
+CHARM = """
+task = "Grade it."
+
+[[axis]]
+name = "charm"
+question = "Is it charming?"
+lowest = "no"
+highest = "yes"
+"""
+
+
+@pytest.fixture(scope="module")
+def facts():
+    return suite("facts")
+
+
+def judged(facts, completions):
+    """A text after each prompt of the suite, by the prompt."""
+    return [
+        GradedText(p.text, completions(p), expected=" / ".join(p.accepted), rejected=" / ".join(p.rejected))
+        for p in facts.by_hand
+    ]
+
+
+def test_verdicts_are_those_of_a_cloze_question(bundled):
+    """The endings' log-probabilities are the hooked forward's, and the rule is a factor of two."""
+    text = GradedText("Mia went out. She saw a", " cat. It ran", expected="cat / kitten", rejected="dog")
+    (found,) = stated_endings(bundled, [text])
+    tokenizer = models.tokenizer_of(bundled)
+
+    def of(context, ending):
+        before, whole = tokenizer.encode([context, f"{context} {ending}"])
+        assert whole[: len(before)] == before
+        scores = bundled(torch.tensor([whole])).log_softmax(-1)[0].detach()
+        return sum(scores[i - 1, whole[i]].item() for i in range(len(before), len(whole)))
+
+    contexts = (text.prompt, f"{text.prompt} cat. She saw a")
+    for values, context in zip((found.before, found.after), contexts, strict=True):
+        wanted = [max(of(context, "cat"), of(context, "kitten")), of(context, "dog")]
+        np.testing.assert_allclose(values, wanted, atol=1e-3)
+    half = np.log(0.5)
+    for right, wrong, before, verdict in [
+        (0.0, half, (-9.0, -9.0), SUCCESS),
+        (0.0, half + 0.01, (-9.0, -9.0), PARTIAL),  # less than twice as probable
+        (0.0, half, (0.0, -9.0), PARTIAL),  # no more probable than before
+        (half, 0.0, (-9.0, -9.0), FAIL),
+        (half, 0.0, (-9.0, 0.0), PARTIAL),
+    ]:
+        assert StatedEndings(np.array(before), np.array([right, wrong])).verdict == verdict
+
+
+def test_exchanging_right_and_wrong_endings_exchanges_fail_and_success(bundled, facts):
+    texts = judged(facts, lambda p: f" {p.accepted[0]}. Then they went home.")
+    turned = [replace(text, expected=text.rejected, rejected=text.expected) for text in texts]
+    grader, by = LikelihoodGrader(bundled), rubric("verdict")
+    one, other = ([grade.scores["verdict"] for grade in grader.grade(each, by)] for each in (texts, turned))
+    assert [4 - score for score in one] == other and {1, 2, 3} == {*one, *other}
+    assert np.mean(one) > 2.4
+
+
+def test_its_verdicts_are_trusted_where_it_was_trained_and_nowhere_else(bundled, facts):
+    """Of a text that says neither, most are partial; the same weights permuted are not to be trusted."""
+    texts = judged(facts, lambda _: " They all went home.")
+    by, made = rubric("verdict"), controls_of(texts, facts)
+    trained, untrained = (
+        grade(texts, LikelihoodGrader(model), by, made) for model in (bundled, Twin("permuted", 0).of(bundled))
+    )
+    assert trained.trust == {"verdict": "trusted"}
+    assert untrained.trust["verdict"].startswith("untrustworthy (misses wrong ending")
+    assert (trained.of_texts(texts) == 2).mean() > 0.6
+
+
+def test_a_text_without_a_verdict_says_why(tiny):
+    whole = GradedText("a cat saw", " the dog", expected="the dog", rejected="the bird")
+    texts = [whole, replace(whole, rejected=""), replace(whole, prompt=" "), replace(whole, prompt="a cat saw " * 9)]
+    grader = LikelihoodGrader(tiny)
+    found = grader.grade(texts, rubric("verdict"))
+    assert isinstance(found[0], Grade) and grader.failed == 3
+    assert [one.why for one in found[1:3]] == ["its prompt has no right and wrong endings"] * 2
+    assert found[3] == Failure("the prompt fills the model's context")
+    assert grader.grade_empty(whole, rubric("verdict")) == Grade({"verdict": 1})
+
+
+def test_behind_instructions_the_gain_is_how_they_are_followed(bundled):
+    """A model that never saw an instruction tells a story's own from another's by their words, and consistency, of
+    which the same number would be said, gets no score."""
+    told = true_stories(stories("made:instruct", limit=300), CONTROLS + LEAST)
+    grader, by = LikelihoodGrader(bundled, told[CONTROLS:]), rubric("instructions")
+    result = grade(told[-2:], grader, by, controls(told[:CONTROLS]))
+    assert result.trust["instructions"] == result.trust["grammar"] == "trusted"
+    assert np.isnan(result.first("consistency")).all() and np.isfinite(result.first("instructions")).all()

@@ -185,10 +185,11 @@ def test_graders_score_instructed_texts_beside_the_rules(trained: str, texts, mo
     np.testing.assert_array_equal(found.rule, rules.score)
     assert {"seen together", "held out"} <= set(found.summary().query("what == 'score'")["group"])
     own = InstructGradesResult.load(Path("graded") / "2")
-    assert own.grader == "likelihood of small" and own.trust["instructions"] == "untrustworthy (too few controls)"
+    assert own.grader == "likelihood of small" and own.trust["consistency"] == "untrustworthy (too few controls)"
     kept, grades = kept_instruct(load("small"))  # for the page, without the rehearsal
     assert kept.stories == rules.stories and [one.grader for one in grades] == ["likelihood of small"]
-    assert own.score[0, :, 0].isnan().all() and not own.score[0, :, 1].isnan().any()  # empty texts have no score either
+    assert own.axes[2] == "consistency" and own.score[0, :, 2].isnan().all()  # of empty texts too
+    assert not own.score[0, :, :2].isnan().any()
 
 
 def test_controls_may_come_from_other_stories_behind_instructions(trained: str) -> None:

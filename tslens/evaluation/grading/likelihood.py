@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,20 +14,25 @@ from tslens import forward, progress
 from tslens.errors import InputError
 from tslens.evaluation.grading.graders import Failure, Grade, lowest
 from tslens.evaluation.grading.rubrics import Axis, Rubric
+from tslens.evaluation.grading.stated import can_be_judged, stated_endings
 from tslens.evaluation.grading.texts import GradedText
+from tslens.evaluation.scores import VERDICTS
 from tslens.models import name_of, spec_of, story_tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
+INSTRUCTIONS = "instructions"
 MEASURES = {
     "grammar": "log-probability of the least expected tenth of the tokens",
     "consistency": "how much more probable the prompt makes the continuation, per token",
     "plot": "log-probability that the story ends where the continuation ends",
+    INSTRUCTIONS: "how much more probable the instructions make the story, per token",
 }
-"""What stands for each axis. No log-probability stands for creativity, an age, or whether instructions are kept."""
+"""What stands for each axis, by rank among true endings. No log-probability stands for creativity or an age."""
 LEAST = 40
 """True endings among which a text is ranked, at least."""
+TOO_LONG = "the prompt fills the model's context"
 
 
 @dataclass(frozen=True)
@@ -53,51 +59,71 @@ class TextLikelihood:
 @dataclass
 class LikelihoodGrader:
     """Scores a text by a loaded model's log-probabilities: its rank among true endings of stories, in ten
-    equal classes for an axis of ten. It knows what is usual for the model's training stories, not what is good.
+    equal classes for an axis of ten. It knows what is usual for the model's training stories, not what is good. Where
+    the prompt has right and wrong endings, it says which of them the text states: fail, partial or success.
 
     The text and each true ending are compared over as many tokens as both have, because a prompt says more about the
     beginning of what follows than about the rest: by the whole texts, short ones would rank above long ones. The gain
     by the prompt is the pointwise mutual information per token (compare Holtzman et al. 2021, arXiv 2104.08315). An
-    axis without a measure in `MEASURES` gets no score. A text that does not fit the context is read up to its end,
-    without the ending where `plot` looks for it, so it has no score for `plot`.
+    axis without a measure in `MEASURES` gets no score, and neither does consistency behind instructions, where this
+    gain says how they are followed. A text that does not fit the context is read up to its end, without the ending
+    where `plot` looks for it, so it has no score for `plot`.
     """
 
     model: "LanguageModel"
-    true: Sequence[GradedText]
-    """True endings, which should be none of the texts to be graded."""
+    true: Sequence[GradedText] = ()
+    """True endings, which should be none of the texts to be graded; only the verdict needs none."""
     precision: str = "float32"
     is_settled: bool = True
     name: str = ""
     _ranked: list[TextLikelihood] = field(default_factory=list, repr=False)
     """Of the true endings."""
     failed: int = 0
-    """Texts whose prompt filled the model's context."""
+    """Texts that could not be graded."""
 
     def __post_init__(self) -> None:
         self.name = self.name or f"likelihood of {name_of(self.model)}"
-        if len(self.true) < LEAST:
-            raise InputError(f"{len(self.true)} true endings to rank among are too few; give {LEAST} or more.")
 
     def check(self, rubric: Rubric) -> None:
-        """InputError if none of the rubric's axes has a measure."""
-        if not _measured(rubric):
-            raise InputError(f"{self.name} scores {', '.join(MEASURES)}; the rubric {rubric.name!r} has none of these.")
+        """InputError if none of the rubric's axes has a measure, or if too few true endings are given for them."""
+        ranked, judged = _measured(rubric)
+        if not (ranked or judged):
+            known = f"{', '.join(MEASURES)} and {', '.join(VERDICTS)}"
+            raise InputError(f"{self.name} scores {known}; the rubric {rubric.name!r} has none of these.")
+        if ranked and len(self.true) < LEAST:
+            raise InputError(f"{len(self.true)} true endings to rank among are too few; give {LEAST} or more.")
 
     def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
         """The scores on the axes that have a measure. InputError as `check` has it."""
         self.check(rubric)
+        ways = zip((self._ranks, self._verdicts), _measured(rubric), strict=True)
+        found = [_joined(grades) for grades in zip(*(way(texts, axes) for way, axes in ways if axes), strict=True)]
+        self.failed += sum(isinstance(one, Failure) for one in found)
+        return found
+
+    def grade_empty(self, text: GradedText, rubric: Rubric, repetition: int = 0) -> Grade:
+        """The lowest score on the axes that have a measure."""
+        return lowest(chain(*_measured(rubric)))
+
+    def _ranks(self, texts: Sequence[GradedText], axes: Sequence[Axis]) -> list[Grade | Failure]:
         if not self._ranked:
             read = (self.read(text) for text in progress.track(self.true, "true endings"))
             self._ranked = [one for one in read if one is not None]
         found = (self.read(text) for text in progress.track(texts, f"grading by {self.name}"))
-        axes = _measured(rubric)
-        grades = [self._grade(axes, one) if one else Failure("the prompt fills the model's context") for one in found]
-        self.failed += sum(isinstance(one, Failure) for one in grades)
-        return grades
+        return [self._grade(axes, one) if one else Failure(TOO_LONG) for one in found]
 
-    def grade_empty(self, text: GradedText, rubric: Rubric, repetition: int = 0) -> Grade:
-        """The lowest score on the axes that have a measure."""
-        return lowest(_measured(rubric))
+    def _verdicts(self, texts: Sequence[GradedText], axes: Sequence[Axis]) -> list[Grade | Failure]:
+        asked = [text for text in texts if can_be_judged(text)]
+        stated = iter(stated_endings(self.model, asked, precision=self.precision) if asked else ())
+        grades: list[Grade | Failure] = []
+        for text in texts:
+            if not can_be_judged(text):
+                grades.append(Failure("its prompt has no right and wrong endings"))
+            elif (one := next(stated)) is None:
+                grades.append(Failure(TOO_LONG))
+            else:
+                grades.append(Grade({axis.name: one.verdict + 1 for axis in axes}))
+        return grades
 
     def _grade(self, axes: Sequence[Axis], text: TextLikelihood) -> Grade:
         scores = {axis.name: self._score(axis, text) for axis in axes}
@@ -134,6 +160,14 @@ class LikelihoodGrader:
         return -losses[0].double().cpu().numpy()
 
 
-def _measured(rubric: Rubric) -> list[Axis]:
-    """The axes that have a measure."""
-    return [axis for axis in rubric.axes if axis.name in MEASURES]
+def _measured(rubric: Rubric) -> tuple[list[Axis], list[Axis]]:
+    """The axes whose scores are ranks, and those whose scores are verdicts."""
+    told = any(axis.name == INSTRUCTIONS for axis in rubric.axes)
+    ranked = [axis for axis in rubric.axes if axis.name in MEASURES and not (told and axis.name == "consistency")]
+    return ranked, [axis for axis in rubric.axes if axis.values == VERDICTS]
+
+
+def _joined(grades: Sequence[Grade | Failure]) -> Grade | Failure:
+    """The scores of all grades of a text; a failure where every one is."""
+    scores = {name: score for one in grades if isinstance(one, Grade) for name, score in one.scores.items()}
+    return Grade(scores) if scores else grades[0]

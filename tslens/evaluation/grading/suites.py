@@ -11,7 +11,7 @@ from tslens.evaluation.grading.grade import grade
 from tslens.evaluation.grading.graders import Grader
 from tslens.evaluation.grading.result import INTACT, GradesResult
 from tslens.evaluation.grading.rubrics import WRONG, rubric
-from tslens.evaluation.grading.texts import GradedText
+from tslens.evaluation.grading.texts import BETWEEN, GradedText
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite
 from tslens.stories.sentences import spans
@@ -37,7 +37,8 @@ def texts_of(result: SuiteResult, suite: Suite) -> list[GradedText]:
 
 
 def _text(prompt: Prompt, completion: str, model: str = "") -> GradedText:
-    return GradedText(prompt.text, completion, model, expected=" / ".join(prompt.accepted))
+    right, wrong = (BETWEEN.join(endings) for endings in (prompt.accepted, prompt.rejected))
+    return GradedText(prompt.text, completion, model, expected=right, rejected=wrong)
 
 
 def controls_of(texts: Sequence[GradedText], suite: Suite, seed: int = 0) -> list[ControlText]:

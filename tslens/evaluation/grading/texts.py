@@ -11,7 +11,9 @@ from tslens.stories.readers import checked_text
 
 PROMPT = ("prompt", "beginning", "instructions")
 COMPLETION = ("completion", "continuation", "story")
-OTHERS = ("model", "ending", "expected")
+OTHERS = ("model", "ending", "expected", "rejected")
+BETWEEN = " / "
+"""Between several right or wrong endings of a text."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class GradedText:
     """The true ending of the prompt's story, where known."""
     expected: str = ""
     """What a right continuation says, where the prompt asks for it; shown to graders."""
+    rejected: str = ""
+    """What a wrong one says; read by graders that compare the two, and shown to none."""
 
     @property
     def is_empty(self) -> bool:
@@ -35,7 +39,7 @@ class GradedText:
 
 def read_texts(path: str | Path) -> list[GradedText]:
     """The texts of a `.jsonl` or `.csv` file with the columns `prompt` (or `beginning`), `completion`, and optionally
-    `model`, `ending` (the true one) and `expected`. InputError names the line of what is missing."""
+    `model`, `ending` (the true one), `expected` and `rejected`. InputError names the line of what is missing."""
     found = [_text(row, where) for where, row in rows(path)]
     if not found:
         raise InputError(f"{path} holds no text to grade; give one row a text.")
