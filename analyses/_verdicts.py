@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 
+UNTRAINED = "untrained"
+
+
 class Matching:
     """The labels by matching as a grader, so that agreement with others can be measured."""
 
@@ -48,17 +51,21 @@ def judged(
     answered: "SuiteResult", asked: "Suite", graders: "Mapping[str, LanguageModel]", folder: Path
 ) -> "SuiteResult":
     """The answers with the verdicts of every grader that its controls call trusted; a coloured table of each of these,
-    the controls of all, and how far any two agree are saved in the folder."""
+    the controls of all, and how far any two agree are saved in the folder. An untrained grader reads one text of each
+    prompt, with the controls."""
     texts, by = texts_of(answered, asked), grading.rubric(RUBRIC)
     made = controls_of(texts, asked)
     grades, controls = [grading.grade(texts, Matching(asked), by, [])], []
     for name, model in graders.items():
         one = LikelihoodGrader(model, name=f"likelihood of {name}")
-        labelled, found = grading.graded(answered, asked, one, made)
+        if name == UNTRAINED:
+            labelled, found = answered, grading.grade(texts[:: len(answered.completions[0][0])], one, by, made)
+        else:
+            labelled, found = grading.graded(answered, asked, one, made)
         trust = found.trust[by.axes[0].name]
         grades.append(found)
         controls.append(grading.controlled(found, by).summary().assign(grader=one.name, trust=trust))
-        if trust == TRUSTED:
+        if trust == TRUSTED and name != UNTRAINED:
             answered, table = labelled, labelled.by_label()
             save(coloured_figure(answered, one.name), folder / f"{asked.name}-{name}.svg", table[table.by == one.name])
     told, agreed = pd.concat(controls), grading.agreement(grades)

@@ -77,7 +77,7 @@ class Index:
 
     def count(self, ngram: str | Sequence[str]) -> int:
         """How often the n-gram occurs, for any n; a string is split by `words`. 0 for no words at all."""
-        given = self._numbers(words(ngram) if isinstance(ngram, str) else ngram)
+        given = self.numbers(words(ngram) if isinstance(ngram, str) else ngram)
         if not given.all() or not len(given):  # an unknown word has the number of what separates stories
             return 0
         low, high = self._ranges(given[:DEPTH], min(len(given), DEPTH))
@@ -89,12 +89,12 @@ class Index:
 
     def copied(self, text: str) -> Int[np.ndarray, " word"]:
         """For each word of the text, the length in words of the longest span from there on that a story has."""
-        return self._copied(self._numbers(words(text)))[0]
+        return self._copied(self.numbers(words(text)))[0]
 
     def longest_copy(self, text: str) -> Copy:
         """The longest span of the text, in words, that a story has; the first of equally long ones."""
         found = words(text)
-        lengths, first = self._copied(self._numbers(found))
+        lengths, first = self._copied(self.numbers(found))
         if not len(lengths) or not lengths.max():
             return Copy(0, 0, "", -1)
         start = int(lengths.argmax())
@@ -137,7 +137,7 @@ class Index:
         """Where in `places` those of each word begin, by its number."""
         return np.concatenate([[0, 0], np.cumsum(list(self.vocabulary.values()), dtype=np.int64)])
 
-    def _numbers(self, given: Sequence[str]) -> np.ndarray:
+    def numbers(self, given: Sequence[str]) -> np.ndarray:
         """The words' numbers; 0 for one that the corpus does not have."""
         return np.array([self._number.get(word, 0) for word in given], dtype=np.int64)
 

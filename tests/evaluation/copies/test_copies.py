@@ -17,6 +17,7 @@ from tslens.evaluation.copies import (
     cut_stories,
     diversity,
     nearest,
+    neighbours,
     read_written,
     trace,
     write_endings,
@@ -26,7 +27,7 @@ from tslens.evaluation.copies.showing import COPIES, PLOTS
 from tslens.evaluation.copies.tracing import skeleton, trace_all
 from tslens.evaluation.copies.view import marked
 from tslens.evaluation.rouge import rouge_2
-from tslens.ngrams import build, words
+from tslens.ngrams import build, postings, words
 from tslens.stories import stories
 
 
@@ -192,15 +193,17 @@ AWKWARD = (
 )
 
 
-@pytest.mark.parametrize("at_a_time", [7, 1024])
-def test_the_nearest_is_that_of_all_stories(made, tmp_path, monkeypatch, at_a_time):
+@pytest.mark.parametrize(("at_a_time", "part", "first"), [(7, 1000, 1), (4096, 1 << 22, 64)])
+def test_the_nearest_is_that_of_all_stories(made, tmp_path, monkeypatch, at_a_time, part, first):
     """Every largest value and the first story that has it, by each text's comparison with each story."""
-    monkeypatch.setattr(nearest, "STORIES", at_a_time)
+    monkeypatch.setattr(neighbours, "STORIES", at_a_time)
+    monkeypatch.setattr(postings, "PART", part)
+    monkeypatch.setattr(nearest, "FIRST", first)
     told = [*made[:60], *AWKWARD, *[""] * 8, "Don't — SHE DIDN’T!", "very very very", *made[:3]]
     index = build(told, tmp_path / "index")
     rare = [rare_words(story, index) for story in told]
     texts = [*made[200:230], *(cut.ending for cut in cut_stories(made[:5])), *AWKWARD]
-    for text, found in zip(texts, nearest.closest(texts, index), strict=True):
+    for text, found in zip(texts, nearest.closest(texts, neighbours.neighbours(index)), strict=True):
         scores = [rouge_2(story, text) for story in told]
         precision, f = [score.precision for score in scores], [score.f for score in scores]
         plot = [cosine(rare_words(text, index), of) for of in rare]

@@ -12,6 +12,7 @@ import numpy as np
 
 from tslens import ngrams, pos, progress
 from tslens.evaluation.copies.nearest import Closest, closest
+from tslens.evaluation.copies.neighbours import Neighbours, neighbours
 from tslens.ngrams import Index, words
 
 TAGGED = 500  # training stories whose words are tagged
@@ -29,6 +30,8 @@ class Corpora:
     """The training stories as the comparisons read them."""
 
     index: Index
+    near: Neighbours
+    """The same stories, for the nearest to a text."""
     skeletons: Index
     """The same stories, with a blank for each name and noun."""
     kept: frozenset[str]
@@ -87,7 +90,8 @@ def corpora(stories: Iterable[str], folder: str | Path, *, source: str = "") -> 
     folder = Path(folder)
     index = ngrams.kept(stories, folder, source=source)
     kept = _kept_words(islice(stories, TAGGED))
-    return Corpora(index, ngrams.kept(_Skeletons(stories, kept), folder, source=f"skeletons of {source}"), kept)
+    skeletons = ngrams.kept(_Skeletons(stories, kept), folder, source=f"skeletons of {source}")
+    return Corpora(index, neighbours(index), skeletons, kept)
 
 
 @dataclass(frozen=True)
@@ -112,13 +116,13 @@ def _kept_words(stories: Iterable[str]) -> frozenset[str]:
 
 
 def trace(text: str, known: Corpora) -> Trace:
-    """Where a text comes from. For many texts call `trace_all`, which reads the stories once for all of them."""
+    """Where a text comes from."""
     return trace_all([text], known)[0]
 
 
 def trace_all(texts: Sequence[str], known: Corpora) -> list[Trace]:
     """Where each text comes from. Every number is the largest of all training stories."""
-    near = closest(texts, known.index)
+    near = closest(texts, known.near)
     pairs = progress.track(zip(texts, near, strict=True), "looking for copies", len(texts))
     return [_with_copies(text, known, of) for text, of in pairs]
 

@@ -1,0 +1,135 @@
+"""What the training stories have, kept beside their n-gram index: word pairs, and words but the most frequent."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from tslens import files, lock
+from tslens.evaluation.rouge import words as rouge_words
+from tslens.ngrams import Index
+from tslens.ngrams.layout import mapped
+from tslens.ngrams.postings import Postings, open_postings, write_postings
+
+VERSION = 1
+"""Of the files."""
+STORIES = 4096  # that are read at a time
+FREQUENT = 64  # words without posting lists: most stories have them
+PAIRS, RARE, N_PAIRS, SIZES = "pairs", "rare", "n-pairs.bin", "sizes.bin"
+
+
+class Words:
+    """The words of an index as the comparisons read them."""
+
+    def __init__(self, index: Index) -> None:
+        self.split = [rouge_words(word) for word in ("", *index.vocabulary)]
+        """ROUGE's words in each word of the index, by its number: none in a mark, two in `don't`."""
+        self.rouge = {word: number for number, word in enumerate(dict.fromkeys(chain(*self.split)), 1)}
+        """The number of each of ROUGE's words, from 1."""
+        total = index.record.words
+        rarity = [math.log(total / n) if word[0].isalpha() else 0.0 for word, n in index.vocabulary.items()]
+        self.weights = np.array([0.0, *rarity])
+        """The logarithm of each word's rarity, by its number; 0 of marks."""
+        counts = np.where(self.weights > 0, [0, *index.vocabulary.values()], 0)
+        order = np.argsort(-counts, kind="stable")[:FREQUENT]
+        self.frequent = np.zeros(len(counts), dtype=bool)
+        """Whether a word is one of the most frequent."""
+        self.frequent[order[counts[order] > 0]] = True
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The stories of an index by what they have. Mapped from disk."""
+
+    index: Index
+    pairs: Postings
+    """By pairs of ROUGE's words: the first one's number times 2^32, and the second one's."""
+    n_pairs: Int[np.ndarray, " story"]
+    rare: Postings
+    """By the numbers of the index's words."""
+    sizes: Float[np.ndarray, "kind story"]
+    """Root of the sum of squares of a story's counts of words times their weights: of all, and of the frequent ones."""
+
+    folder: Path
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes on disk, without those of the index."""
+        return sum(path.stat().st_size for path in self.folder.iterdir())
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of the index as the comparisons read them."""
+        return Words(self.index)
+
+
+def neighbours(index: Index) -> Neighbours:
+    """The stories of an index by what they have, kept in a folder beside it; made if that is not there.
+
+    Disk: 4 bytes for each word pair, and for each word but the most frequent. Memory while they are made: about 500 MB.
+    """
+    folder = index.folder.with_name(f"{index.folder.name}-nearest-{VERSION}")
+    lock.sweep(folder)
+    if not folder.is_dir():
+        with lock.held(folder, otherwise="wait for it to end"), files.atomic_folder(folder) as scratch:
+            _make(index, scratch)
+    n = index.n_stories
+    return Neighbours(
+        index,
+        open_postings(folder, PAIRS),
+        mapped(folder / N_PAIRS, "int64", n),
+        open_postings(folder, RARE),
+        mapped(folder / SIZES, "float64", 2 * n).reshape(2, n),
+        folder,
+    )
+
+
+def _make(index: Index, folder: Path) -> None:
+    known = Words(index)
+    parts = np.array([known.rouge[part] for part in chain(*known.split)], dtype=np.int64)
+    sizes = np.array([len(found) for found in known.split])
+    begins = np.cumsum(sizes) - sizes
+
+    def pairs() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for tokens, story in _read(index):
+            n = sizes[tokens]
+            flat = parts[np.arange(n.sum()) + np.repeat(begins[tokens] - np.cumsum(n) + n, n)]
+            of = np.repeat(story, n)
+            same = of[:-1] == of[1:]
+            yield (flat[:-1] << 32 | flat[1:])[same], of[:-1][same]
+
+    def rare() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        wanted = (known.weights > 0) & ~known.frequent
+        for tokens, story in _read(index):
+            there = wanted[tokens]
+            yield tokens[there], story[there]
+
+    write_postings(folder, PAIRS, pairs, "word pairs")
+    write_postings(folder, RARE, rare, "words")
+    n_pairs = np.zeros(index.n_stories, dtype=np.int64)
+    squares = np.zeros((2, index.n_stories))
+    for (_, of), (tokens, story) in zip(pairs(), _read(index), strict=True):
+        n_pairs += np.bincount(of, minlength=len(n_pairs))
+        keys, times = np.unique(story << 32 | tokens, return_counts=True)
+        found, values = keys >> 32, (times * known.weights[keys & 0xFFFFFFFF]) ** 2
+        squares += [
+            np.bincount(found, values, minlength=len(n_pairs)),
+            np.bincount(found, values * known.frequent[keys & 0xFFFFFFFF], minlength=len(n_pairs)),
+        ]
+    n_pairs.tofile(folder / N_PAIRS)
+    np.sqrt(squares).tofile(folder / SIZES)
+
+
+def _read(index: Index) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The words of the stories, and the story of each, some stories at a time."""
+    for start in range(0, index.n_stories, STORIES):
+        edges = index.starts[start : start + STORIES + 1].astype(np.int64)
+        yield (
+            index.tokens[edges[0] : edges[-1]].astype(np.int64),
+            np.repeat(np.arange(start, start + len(edges) - 1), np.diff(edges)),
+        )
