@@ -11,7 +11,7 @@ import torch
 from tslens import cli, forward, models
 from tslens.analysis import heads, lens, neurons
 from tslens.evaluation.loss import loss
-from tslens.models import huggingface
+from tslens.models import from_hooked, huggingface
 from tslens.scan import scan
 from tslens.tokenizer import Tokenizer
 
@@ -89,6 +89,20 @@ def test_logits_are_those_of_transformers(tmp_path: Path, tokenizer: Tokenizer, 
     assert models.tokenizer_of(ours).hash == tokenizer.hash
     # What their model lacks is zero in ours, as biases of GPT-Neo's queries are.
     assert sum(w.numel() for w in models.weights(ours).values() if w.any()) == theirs.num_parameters()
+
+
+@pytest.mark.parametrize("kind", ["gpt_neox", "llama"])
+def test_a_tied_one_is_untied(tmp_path: Path, tokenizer: Tokenizer, kind: str) -> None:
+    theirs = tiny(kind, rope_parameters=dict(LINEAR), tie_word_embeddings=True)
+    ours = models.load(f"hf:{saved(tmp_path, theirs, tokenizer)}")
+    own = models.untied(ours)
+    assert not models.spec_of(own).tied and models.spec_of(own) == from_hooked.read(own)
+    with torch.no_grad():
+        expected = ours(ROWS)
+        torch.testing.assert_close(forward.logits(own, ROWS), expected, atol=1e-5, rtol=0)
+        own.process_weights_(fold_ln=True, center_writing_weights=False, center_unembed=False)
+        torch.testing.assert_close(forward.logits(own, ROWS), expected, atol=1e-4, rtol=0)
+        torch.testing.assert_close(ours(ROWS), expected)  # the original is as it was
 
 
 @pytest.mark.parametrize("kind", [*huggingface.FAMILIES])

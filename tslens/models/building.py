@@ -5,7 +5,8 @@ from torch import Tensor
 from tslens import memory
 from tslens.errors import InputError
 from tslens.models.compressor_spec import CompressorSpec
-from tslens.models.hooked import build_hooked, check_shapes, load_weights
+from tslens.models.filling import check_shapes, fill
+from tslens.models.hooked import build_hooked
 from tslens.models.protocols import LanguageModel
 from tslens.models.spec import Spec
 from tslens.tokenizer import Tokenizer
@@ -43,5 +44,5 @@ def from_weights(
     come before a model is made if they are about its shapes."""
     check_shapes(spec, tensors, origin=origin)
     model = build(spec, seed=None, tokenizer=tokenizer)
-    load_weights(model, tensors, origin=origin)
+    fill(model, spec, tensors, origin=origin)
     return model

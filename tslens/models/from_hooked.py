@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from tslens.errors import InputError
-from tslens.models.hooked_spec import hooked_spec
+from tslens.models.hooked_spec import HookedSpec, hooked_spec
 from tslens.models.spec import Spec
 from tslens.models.tied import is_tied
 
@@ -43,15 +43,21 @@ def read(model: "LanguageModel") -> Spec:
         raise InputError("This model has no layer, so that there is nothing to analyse. Give one with 1 or more.")
     if wild := [name for name, p in model.named_parameters() if not p.detach().isfinite().all()]:
         raise InputError(f"{wild[0]} holds numbers that are not finite: training diverged. Give an earlier state.")
-    if found := _beyond(model):
-        return hooked_spec(model, found)
-    spec = _spec_from_cfg(model)
+    spec = shape_of(model)
+    if isinstance(spec, HookedSpec):
+        return spec
     shaped = spec.parameter_shapes()
     outside = {n: p for n, p in model.named_parameters() if n not in shaped}
     if biased := [n for n, p in outside.items() if bool(p.detach().any())]:
         style = "GPT-2" if spec.style == "gpt2" else "Llama"
         return hooked_spec(model, [f"{biased[0]!r}, which a {style}-style model does not have"], [*outside])
     return spec
+
+
+def shape_of(model: "LanguageModel") -> Spec:
+    """As `read`, by the configuration and the modules alone: no weight is read."""
+    found = _beyond(model)
+    return hooked_spec(model, found) if found else _spec_from_cfg(model)
 
 
 def _beyond(model: "LanguageModel") -> list[str]:

@@ -3,7 +3,6 @@
 The only file that names TransformerLens's classes.
 """
 
-import dataclasses
 import math
 import re
 import warnings
@@ -14,10 +13,12 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.models.fast_tokenizer import from_transformers, to_transformers
+from tslens.models.filling import fill
+from tslens.models.from_hooked import shape_of
 from tslens.models.hooked_spec import HookedSpec
 from tslens.models.protocols import LanguageModel, TextTokenizer
 from tslens.models.record import record_of
-from tslens.models.spec import ModelSpec, Spec
+from tslens.models.spec import Spec
 from tslens.models.tied import tie
 from tslens.models.validation import remember, spec_of
 from tslens.tokenizer import Tokenizer
@@ -83,18 +84,17 @@ def hooked_config(spec: Spec) -> "HookedTransformerConfig":
 
 
 def spec_of_config(fields: dict[str, Any], *, tied: bool = False) -> Spec:
-    """The shape that a TransformerLens configuration with these fields describes, with tied embeddings or without."""
+    """The shape that a TransformerLens configuration with these fields describes, with tied embeddings or without. No
+    weight is allocated."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from transformer_lens import HookedTransformer, HookedTransformerConfig
 
-        model = HookedTransformer(HookedTransformerConfig(**fields, init_weights=False, device="cpu"))
+        with torch.device("meta"):
+            model = HookedTransformer(HookedTransformerConfig(**fields, init_weights=False, device="meta"))
     if tied:
         tie(model)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()  # whatever was in memory is no number, perhaps
-    return spec_of(model)
+    return shape_of(model)
 
 
 def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> LanguageModel:
@@ -137,13 +137,14 @@ def untied(model: LanguageModel) -> LanguageModel:
     processing (`process_weights_`: folded norms, centred weights) works on it, and the hooked forward runs the
     result. An untied model is copied unchanged."""
     spec, first = spec_of(model), next(model.parameters())
-    copy = build_hooked(dataclasses.replace(spec, tied=False), seed=None)
-    load_weights(copy, weights(model) | {"unembed.W_U": model.unembed.W_U.detach().cpu().contiguous()})
+    own = spec.untied()
+    copy = build_hooked(own, seed=None)
+    fill(copy, own, weights(model) | {"unembed.W_U": model.unembed.W_U.detach().cpu().contiguous()})
     given = record_of(model)
     if isinstance(given.tokenizer, Tokenizer):
         attach_tokenizer(copy, given.tokenizer)
-    own = record_of(copy)
-    own.name, own.run, own.config = given.name, given.run, given.config
+    kept = record_of(copy)
+    kept.name, kept.run, kept.config = given.name, given.run, given.config
     return copy.to(first.device, print_details=False).train(model.training)
 
 
@@ -157,30 +158,7 @@ def weights(model: LanguageModel) -> dict[str, Tensor]:
 def load_weights(model: LanguageModel, tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
     """Copy weights (any float dtype) into the model; InputError names one that is missing, extra, misshapen or not
     finite."""
-    shapes = spec_of(model, compressors=True).parameter_shapes()
-    check_shapes(spec_of(model, compressors=True), tensors, origin=origin)
-    for name in shapes:
-        if not tensors[name].isfinite().all():
-            raise InputError(
-                f"{origin}: {name} holds numbers that are not finite. Its training diverged, or the file was altered; "
-                "load an earlier step or another copy."
-            )
-    parameters = dict(model.named_parameters())
-    with torch.no_grad():
-        for name in shapes:
-            parameters[name].copy_(tensors[name])
-
-
-def check_shapes(spec: ModelSpec, tensors: dict[str, Tensor], *, origin: str) -> None:
-    """InputError for a weight of a model of this shape that is missing, extra or misshapen."""
-    shapes = spec.parameter_shapes()
-    if missing := sorted(shapes.keys() - tensors.keys()):
-        raise InputError(f"{origin} lack {missing[0]!r} (and {len(missing) - 1} more) of a {spec.name} model.")
-    if extra := sorted(tensors.keys() - shapes.keys()):
-        raise InputError(f"{origin} hold {extra[0]!r}, which a {spec.name} model does not have.")
-    for name, shape in shapes.items():
-        if tuple(tensors[name].shape) != shape:
-            raise InputError(f"{origin}: {name} has shape {tuple(tensors[name].shape)}, expected {shape}.")
+    fill(model, spec_of(model, compressors=True), tensors, origin=origin)
 
 
 def readout(model: LanguageModel) -> Tensor:

@@ -48,6 +48,11 @@ class HookedSpec(Spec):
         """Nothing to check: it is read from a model that exists."""
 
     @property
+    def said(self) -> str:
+        """Why the model is slow, in words."""
+        return f"slow path, because of {', '.join(self.because)}."
+
+    @property
     def d_head(self) -> int:
         return int(self.config["d_head"])
 
@@ -76,6 +81,11 @@ class HookedSpec(Spec):
         c = self.config
         before = self.positions == "rotary" or not (c["use_qk_norm"] or c["clip_qkv"] is not None or _normed_whole(c))
         return before and self.positions != "scores" and not c["use_logn_attn"] and c["attn_scores_soft_cap"] <= 0
+
+    def untied(self) -> "HookedSpec":
+        return dataclasses.replace(
+            self, tied=False, shapes={**self.shapes, "unembed.W_U": (self.d_model, self.d_vocab)}
+        )
 
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
         return {name: tuple(shape) for name, shape in self.shapes.items()}

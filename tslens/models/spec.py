@@ -179,6 +179,10 @@ class Spec(ModelSpec):
         heads = "" if self.n_heads == DEFAULT_HEADS else f"x{self.n_heads}"
         return f"{self.d_model}x{self.n_layers}{heads}"
 
+    def untied(self) -> "Spec":
+        """The same shape with an unembedding of its own."""
+        return dataclasses.replace(self, tied=False)
+
     @classmethod
     def parse(cls, name: str, *, d_vocab: int = 4096, n_ctx: int = 256) -> "Spec":
         """The spec of a name such as `512x12` or `256x8x8`, with this vocabulary and context."""

@@ -41,7 +41,7 @@ def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | Compre
             _refuse_changes(model, checked)
         known, checked = checked, remember(model, read(model))
         if isinstance(checked.spec, HookedSpec) and (known is None or not isinstance(known.spec, HookedSpec)):
-            note(f"{record.name or checked.spec.name}: slow path, because of {', '.join(checked.spec.because)}.")
+            note(f"{record.name or checked.spec.name}: {checked.spec.said}")
     return checked.spec
 
 

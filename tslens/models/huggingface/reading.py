@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.files import read_json
+from tslens.models.hooked_spec import HookedSpec
 from tslens.models.huggingface.family import UNEMBEDDING, Family
 from tslens.models.huggingface.gpt2 import GPT2
 from tslens.models.huggingface.gpt_neo import GPT_NEO
@@ -101,6 +102,8 @@ def _spec_of(family: Family, config: Any, tensors: dict[str, Tensor], folder: Pa
                 note(
                     f"{folder.name} has {config.max_position_embeddings:,} positions; {spec.n_ctx:,} of them are read."
                 )
+            if isinstance(spec, HookedSpec):
+                note(f"{folder.name}: {spec.said}")
             return spec
     except InputError as error:
         where = "" if str(folder) in str(error) else f"{folder / 'config.json'}: "
