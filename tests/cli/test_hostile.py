@@ -19,8 +19,8 @@ from tslens.evaluation.untrained import untrained
 from tslens.evaluation.writing import MOST, WritingSettings, prompts_of
 from tslens.generate import generate_written
 from tslens.models import Spec
+from tslens.models.bounds import MOST_WIDTH
 from tslens.models.building import from_weights
-from tslens.models.spec import MOST_WIDTH
 from tslens.stories import stories
 from tslens.stories.asked import vocabulary_of
 from tslens.stories.pack import pack

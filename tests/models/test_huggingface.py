@@ -363,25 +363,75 @@ def test_an_id_in_the_hubs_cache(tmp_path: Path, tokenizer: Tokenizer) -> None:
 ROPE: dict[str, Any] = {"rope_type": "default", "rope_theta": 1e4}
 
 
+@pytest.mark.parametrize("kind", ["gpt_neox", "llama"])
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"rope_parameters": ROPE | {"rope_theta": "x"}}, "value of a wrong kind"),
-        ({"rope_parameters": ROPE | {"partial_rotary_factor": 4e9}}, "rotary positions on"),
-        ({"vocab_size": 10**12}, "vocab_size is not from 1"),
-        ({"hidden_size": 2**23, "num_attention_heads": 2}, "asks for at least"),
+        ({"rope_parameters": ROPE | {"rope_theta": "x"}}, "rope_theta is 'x'; it must be a number of at least 1"),
+        ({"rope_parameters": ROPE | {"rope_theta": -5.0}}, "rope_theta is -5.0"),
+        ({"rope_parameters": ROPE | {"rope_theta": "9" * 5_000}}, "rope_theta is '9+[.]{3}9+'; "),
+        ({"hidden_act": "x" * 5_000}, "has activation 'x+[.]{3}x+', which tslens does not cover"),
+        ({"hidden_size": "x" * 5_000}, r"is no config of .*\[\.\.\.]$"),
+        ({"rope_parameters": LINEAR | {"factor": 0}}, "factor is 0; it must be a number of at least 1"),
+        ({"rope_parameters": LINEAR | {"factor": [2]}}, "factor is .2.|no config of"),
+        (
+            {"rope_parameters": LLAMA3 | {"low_freq_factor": 0}},
+            "low_freq_factor is 0; it must be a number above 0",
+        ),
+        ({"rope_parameters": LLAMA3 | {"original_max_position_embeddings": -8}}, "original_max_position_embeddings is"),
+        ({"rope_parameters": ROPE | {"partial_rotary_factor": 4e9}}, "rotary positions"),
+        ({"vocab_size": 10**12}, "vocab_size is over 16,777,216"),
+        ({"hidden_size": -16}, "hidden_size is -16; it must be a whole number of at least 1"),
+        ({"intermediate_size": -3}, "intermediate_size is -3"),
+        ({"intermediate_size": 16_000_000}, "has shape .40, 16.; its config asks for .16000000, 16."),
+        ({"max_position_embeddings": 0}, "max_position_embeddings is 0"),
+        ({"num_attention_heads": -2}, "num_attention_heads is -2"),
+        ({"num_hidden_layers": 999}, "num_hidden_layers is 999, and the files hold [0-9]+ tensors"),
+        ({"num_hidden_layers": 1001}, "num_hidden_layers is over 1,000"),
     ],
 )
-def test_a_config_of_a_wrong_kind_or_size_is_refused_before_a_model_is_made(
-    tmp_path: Path, tokenizer: Any, refused: Any, changed: dict[str, Any], said: str
+def test_a_number_that_no_model_has_is_refused_before_one_is_made(
+    tmp_path: Path, tokenizer: Any, refused: Any, kind: str, changed: dict[str, Any], said: str
 ) -> None:
-    import transformers
-
-    few = {"hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 32}
-    config = transformers.GPTNeoXConfig(vocab_size=tokenizer.size, max_position_embeddings=32, **few)
-    transformers.GPTNeoXForCausalLM(config).save_pretrained(tmp_path)
-    tokenizer.save(tmp_path / "tokenizer.json")
-    place = tmp_path / "config.json"
-    place.write_text(json.dumps(json.loads(place.read_text()) | changed))
-    with refused(said):
+    """On the path of models that TransformerLens runs."""
+    options = {"head_dim": 12} if kind == "llama" else {}
+    saved(tmp_path, tiny(kind, **options), tokenizer)
+    altered(tmp_path, changed)
+    with refused(rf"^{tmp_path}.*{said}"):
         models.load(f"hf:{tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "said"),
+    [
+        ("gpt_neox", {"layer_norm_eps": 10**20}, "layer_norm_eps is 1000+; it must be a number above 0"),
+        ("gpt_neox", {"layer_norm_eps": -100.0}, "layer_norm_eps is -100.0; it must be a number above 0"),
+        ("llama", {"rms_norm_eps": -100.0}, "rms_norm_eps is -100.0; it must be a number above 0"),
+        (
+            "gpt_neox",
+            {"rope_parameters": ROPE | {"partial_rotary_factor": 0.4}},
+            "is 0.4, 3 of the 8 directions",
+        ),
+        (
+            "gpt_neox",
+            {"rope_parameters": ROPE | {"partial_rotary_factor": 0.1}},
+            "is 0.1, 0 of the 8 directions",
+        ),
+        ("llama", {"head_dim": -12}, "head_dim is -12"),
+        ("llama", {"num_key_value_heads": 0}, "num_key_value_heads is 0"),
+        ("llama", {"num_key_value_heads": 3}, "3 key/value heads do not divide 2 heads"),
+    ],
+)
+def test_a_number_of_one_family_that_no_model_has(
+    tmp_path: Path, tokenizer: Any, refused: Any, kind: str, changed: dict[str, Any], said: str
+) -> None:
+    saved(tmp_path, tiny(kind), tokenizer)
+    altered(tmp_path, changed if kind == "gpt_neox" else {"rope_parameters": LINEAR} | changed)
+    with refused(rf"config\.json: .*{said}"):
+        models.load(f"hf:{tmp_path}")
+
+
+def altered(folder: Path, changed: dict[str, Any]) -> None:
+    """Change fields of a folder's config."""
+    place = folder / "config.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | changed))

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal, TypeVar
 
 from tslens.errors import InputError
+from tslens.models.bounds import MOST_LAYERS, check_numbers, check_sizes
 from tslens.nearest import did_you_mean
 
 Norm = Literal["layer", "rms", "none"]
@@ -18,9 +19,6 @@ Positions = Literal["learned", "rotary", "queries and keys", "scores"]
 """Where positions enter: added to the residual stream, by turning queries and keys, added to these, or to scores."""
 
 DEFAULT_HEADS = 4
-MOST_LAYERS, MOST_WIDTH = 1000, 2**24
-
-
 S = TypeVar("S", bound="ModelSpec")
 
 
@@ -105,17 +103,11 @@ class Spec(ModelSpec):
 
     def __post_init__(self) -> None:
         optional = [field for field in ("n_key_value_heads", "d_mlp", "window") if getattr(self, field) is not None]
-        for field in ("d_model", "n_layers", "n_heads", "d_vocab", "n_ctx", *optional):
-            value = getattr(self, field)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise InputError(f"{field} is {value!r}; it must be a whole number of at least 1.")
-            if value > MOST_WIDTH:
-                raise InputError(f"{field} is over {MOST_WIDTH:,}, more than any model has; give a smaller one.")
-        for field in ("eps", "rotary_base"):
-            if not 0 < getattr(self, field) < math.inf:
-                raise InputError(f"{field} is {getattr(self, field)!r}; it must be a finite number above 0.")
-        if self.n_layers > MOST_LAYERS:
-            raise InputError(f"n_layers is {self.n_layers:,}; it must be at most {MOST_LAYERS:,}.")
+        sizes = ("d_model", "n_heads", "d_vocab", "n_ctx", *optional)
+        check_sizes({field: getattr(self, field) for field in sizes})
+        check_sizes({"n_layers": self.n_layers}, MOST_LAYERS)
+        check_numbers({"eps": self.eps})
+        check_numbers({"rotary_base": self.rotary_base}, from_1=True)
         if self.d_model % self.n_heads:
             raise InputError(
                 f"{self.n_heads} heads do not divide a width of {self.d_model}; "

@@ -1,6 +1,7 @@
 """GPT-2 as Hugging Face has it."""
 
 from functools import partial
+from reprlib import repr as shortened
 from typing import Any
 
 from tslens.models.huggingface.family import (
@@ -34,7 +35,7 @@ def around(layer: list[Stored], spec: Spec) -> list[Stored]:
 
 def _refused(config: Any) -> dict[str, bool]:
     return {
-        f"activation {config.activation_function!r}": config.activation_function not in GELU_TANH,
+        f"activation {shortened(config.activation_function)}": config.activation_function not in GELU_TANH,
         "scores scaled by layer": config.scale_attn_by_inverse_layer_idx,
         "cross-attention": config.add_cross_attention,
     }

@@ -1,6 +1,7 @@
 """GPT-Neo as Hugging Face has it: no division of attention scores, windows, no biases of queries, keys and values."""
 
 from functools import partial
+from reprlib import repr as shortened
 from typing import Any
 
 from tslens.models.huggingface.family import (
@@ -26,7 +27,7 @@ LAYER = [
 
 def _refused(config: Any) -> dict[str, bool]:
     return {
-        f"activation {config.activation_function!r}": config.activation_function not in GELU_TANH,
+        f"activation {shortened(config.activation_function)}": config.activation_function not in GELU_TANH,
         "attention that is neither global nor local": not {*config.attention_layers} <= {"global", "local"},
     }
 

@@ -1,5 +1,6 @@
 """GPT-NeoX (Pythia) as Hugging Face has it: attention beside the MLP, rotary positions on a part of each head."""
 
+from reprlib import repr as shortened
 from typing import Any
 
 from tslens.models.hooked import spec_of_config
@@ -37,14 +38,15 @@ def _parts(spec: Spec) -> list[Stored]:
 def _refused(config: Any) -> dict[str, bool]:
     share = config.rope_parameters.get("partial_rotary_factor", 1.0)
     return {
-        f"rotary positions on {share!r} of each head": not (isinstance(share, int | float) and 0 < share <= 1),
-        f"activation {config.hidden_act!r}": config.hidden_act not in ACTIVATIONS,
+        f"rotary positions on {shortened(share)} of each head": not (isinstance(share, int | float) and 0 < share <= 1),
+        f"activation {shortened(config.hidden_act)}": config.hidden_act not in ACTIVATIONS,
         "attention without biases": not config.attention_bias,
         **rope.refused(config),
     }
 
 
 def _spec(config: Any) -> Spec:
+    rope.check(config)
     return spec_of_config(
         {
             "n_layers": config.num_hidden_layers,

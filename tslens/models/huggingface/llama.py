@@ -1,5 +1,6 @@
 """Llama as Hugging Face has it: rotary positions on two halves of a head, RMS norm, a gated MLP, no biases."""
 
+from reprlib import repr as shortened
 from typing import Any
 
 from tslens.models.hooked import spec_of_config
@@ -30,7 +31,7 @@ def _parts(spec: Spec) -> list[Stored]:
 
 def _refused(config: Any) -> dict[str, bool]:
     return {
-        f"activation {config.hidden_act!r}": config.hidden_act != "silu",
+        f"activation {shortened(config.hidden_act)}": config.hidden_act != "silu",
         "biases": config.attention_bias or config.mlp_bias,
         "partial rotary positions": config.rope_parameters.get("partial_rotary_factor", 1.0) != 1.0,
         **rope.refused(config),
@@ -39,40 +40,40 @@ def _refused(config: Any) -> dict[str, bool]:
 
 def _spec(config: Any) -> Spec:
     """Ours where it says all; TransformerLens's where positions are rescaled or heads have a width of their own."""
-    groups, d_head = config.num_key_value_heads, rope.head_width(config)
-    grouped = None if groups == config.num_attention_heads else groups
-    n_ctx, turned = min(config.max_position_embeddings, rope.LONGEST), config.rope_parameters
-    if turned["rope_type"] != "default" or d_head * config.num_attention_heads != config.hidden_size:
-        return spec_of_config(
-            {
-                "n_layers": config.num_hidden_layers,
-                "d_model": config.hidden_size,
-                "n_ctx": n_ctx,
-                "d_head": d_head,
-                "n_heads": config.num_attention_heads,
-                "n_key_value_heads": grouped,
-                "d_mlp": config.intermediate_size,
-                "d_vocab": config.vocab_size,
-                "act_fn": "silu",
-                "gated_mlp": True,
-                "eps": config.rms_norm_eps,
-                "normalization_type": "RMS",
-                **rope.read(config),
-            },
-            tied=config.tie_word_embeddings,
-        )
-    return Spec(
-        d_model=config.hidden_size,
+    rope.check(config)
+    groups, turned = config.num_key_value_heads, config.rope_parameters
+    spec = Spec(
+        d_model=rope.head_width(config) * config.num_attention_heads,
         n_layers=config.num_hidden_layers,
         n_heads=config.num_attention_heads,
         d_vocab=config.vocab_size,
-        n_ctx=n_ctx,
+        n_ctx=min(config.max_position_embeddings, rope.LONGEST),
         style="llama",
-        n_key_value_heads=grouped,
+        n_key_value_heads=None if groups == config.num_attention_heads else groups,
         d_mlp=config.intermediate_size,
         tied=config.tie_word_embeddings,
         rotary_base=float(turned["rope_theta"]),
         eps=config.rms_norm_eps,
+    )
+    if turned["rope_type"] == "default" and spec.d_model == config.hidden_size:
+        return spec
+    return spec_of_config(
+        {
+            "n_layers": spec.n_layers,
+            "d_model": config.hidden_size,
+            "n_ctx": spec.n_ctx,
+            "d_head": spec.d_head,
+            "n_heads": spec.n_heads,
+            "n_key_value_heads": spec.n_key_value_heads,
+            "d_mlp": spec.d_mlp,
+            "d_vocab": spec.d_vocab,
+            "act_fn": "silu",
+            "gated_mlp": True,
+            "eps": spec.eps,
+            "normalization_type": "RMS",
+            **rope.read(config),
+        },
+        tied=spec.tied,
     )
 
 

@@ -5,6 +5,7 @@ folder never touches the network; an id goes through `huggingface_hub`, its cach
 """
 
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,14 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.files import read_json
+from tslens.models.bounds import MOST_LAYERS, check_numbers, check_sizes
 from tslens.models.hooked_spec import HookedSpec
 from tslens.models.huggingface.family import UNEMBEDDING, Family
 from tslens.models.huggingface.gpt2 import GPT2
 from tslens.models.huggingface.gpt_neo import GPT_NEO
 from tslens.models.huggingface.gpt_neox import GPT_NEOX
 from tslens.models.huggingface.llama import LLAMA
-from tslens.models.spec import MOST_LAYERS, MOST_WIDTH, Spec
+from tslens.models.spec import Spec
 from tslens.progress import note
 from tslens.tokenizer import Tokenizer
 
@@ -27,8 +29,9 @@ FAMILIES = {"gpt2": GPT2, "gpt_neo": GPT_NEO, "gpt_neox": GPT_NEOX, "llama": LLA
 INDEX = "model.safetensors.index.json"
 WANTED = ["config.json", "*.safetensors", INDEX, "tokenizer.json", "vocab.json", "merges.txt"]
 OLDER = {"embed_out.weight": UNEMBEDDING}  # GPT-NeoX's
-MANY = 100_000_000
-"""Weights from which on a model is not made before it is known that its files hold so many."""
+SIZES = ("hidden_size", "num_attention_heads", "vocab_size", "max_position_embeddings")
+SIZES += ("intermediate_size", "num_key_value_heads", "head_dim")
+NUMBERS = ("layer_norm_epsilon", "layer_norm_eps", "rms_norm_eps")
 
 
 def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
@@ -88,15 +91,15 @@ def _read_config(path: Path) -> tuple[Family, Any]:
     try:
         return family, getattr(transformers, family.config).from_dict(fields)
     except Exception as error:  # a field of the wrong type is an exception of transformers' own kind
-        raise InputError(f"{path} is no config of {named}: {' '.join(str(error).split())}") from None
+        raise InputError(f"{path} is no config of {named}: {textwrap.shorten(str(error), 500)}") from None
 
 
 def _spec_of(family: Family, config: Any, tensors: dict[str, Tensor], folder: Path) -> Spec:
     """The shape that a config describes; InputError for what is not covered, and for values of a wrong kind."""
     try:
         found = [what for what, asked in family.refused(config).items() if asked]
-        _check_size(config, tensors, folder)
         if not found:
+            _check(config, tensors)
             spec = family.spec(config)
             if config.max_position_embeddings > spec.n_ctx:
                 note(
@@ -114,19 +117,22 @@ def _spec_of(family: Family, config: Any, tensors: dict[str, Tensor], folder: Pa
     raise InputError(f"{folder} has {', '.join(found)}, which tslens does not cover in a {family.architecture}.")
 
 
-def _check_size(config: Any, tensors: dict[str, Tensor], folder: Path) -> None:
-    """InputError for a config of more weights than its files hold, before a model of this size is made."""
-    bounds = {"hidden_size": MOST_WIDTH, "vocab_size": MOST_WIDTH, "num_hidden_layers": MOST_LAYERS}
-    for name, most in bounds.items():
-        if not 1 <= getattr(config, name) <= most:
-            raise InputError(f"{folder / 'config.json'}: {name} is not from 1 to {most:,}. Fetch it again.")
-    width, size, layers = (getattr(config, name) for name in bounds)
-    least, holds = width * (size + 2 * layers * width), sum(tensor.numel() for tensor in tensors.values())
-    if least > max(holds, MANY):
-        raise InputError(
-            f"{folder / 'config.json'} asks for at least {least:,} weights, and its files hold {holds:,}: one of them "
-            "was altered. Fetch it again."
-        )
+def _check(config: Any, tensors: dict[str, Tensor]) -> None:
+    """InputError for a size or number that no model has, and for more layers than the files hold tensors."""
+
+    def given(*names: str) -> dict[str, Any]:  # by the names that they have in the file
+        values = {config.attribute_map.get(name, name): getattr(config, name, None) for name in names}
+        return {name: value for name, value in values.items() if value is not None}
+
+    check_sizes(given(*SIZES))
+    check_sizes(given("num_hidden_layers"), MOST_LAYERS)
+    check_numbers(given(*NUMBERS))
+    for name, layers in given("num_hidden_layers").items():
+        if layers > len(tensors):
+            raise InputError(
+                f"{name} is {layers:,}, and the files hold {len(tensors):,} tensors: one of them was altered. "
+                "Fetch it again."
+            )
 
 
 def _repeated(kinds: Any) -> int:

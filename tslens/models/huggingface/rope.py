@@ -1,7 +1,11 @@
 """Rotary positions as transformers describes them and as TransformerLens does."""
 
 from collections.abc import Mapping
+from reprlib import repr as shortened
 from typing import Any
+
+from tslens.errors import InputError
+from tslens.models.bounds import check_numbers, check_sizes
 
 LONGEST = 2048
 """Positions of a model that are read at most: TransformerLens makes a mask of all pairs of positions."""
@@ -18,16 +22,33 @@ KINDS = ("default", "linear", "llama3")
 def refused(config: Any) -> dict[str, bool]:
     """What the positions of a configuration may ask for that is not covered, and whether they do."""
     kind = config.rope_parameters["rope_type"]
-    return {f"rotary positions {kind!r}": kind not in KINDS}
+    return {f"rotary positions {shortened(kind)}": kind not in KINDS}
+
+
+def check(config: Any) -> None:
+    """InputError for positions of one of `KINDS` with a number that no model has."""
+    rope = config.rope_parameters
+    for name in ("rope_theta", *{"linear": ("factor",), "llama3": LLAMA3}.get(rope["rope_type"], ())):
+        if name == "original_max_position_embeddings":
+            check_sizes({name: rope[name]})
+        else:
+            check_numbers({name: rope[name]}, from_1=name in ("rope_theta", "factor"))
 
 
 def read(config: Any) -> dict[str, Any]:
     """TransformerLens's fields of the positions of a configuration of transformers."""
     rope, d_head = config.rope_parameters, head_width(config)
+    share = rope.get("partial_rotary_factor", 1.0)
+    turned = int(d_head * share)
+    if turned < 2 or turned % 2:
+        raise InputError(
+            f"partial_rotary_factor is {share!r}, {turned} of the {d_head} directions of a head; rotary positions need "
+            "an even number of them, 2 or more."
+        )
     fields: dict[str, Any] = {
         "positional_embedding_type": "rotary",
-        "rotary_dim": int(d_head * rope.get("partial_rotary_factor", 1.0)),
-        "rotary_base": rope["rope_theta"],
+        "rotary_dim": turned,
+        "rotary_base": float(rope["rope_theta"]),
         "rotary_adjacent_pairs": False,
     }
     if rope["rope_type"] == "linear":
