@@ -29,8 +29,10 @@ FAMILIES = {"gpt2": GPT2, "gpt_neo": GPT_NEO, "gpt_neox": GPT_NEOX, "llama": LLA
 INDEX = "model.safetensors.index.json"
 WANTED = ["config.json", "*.safetensors", INDEX, "tokenizer.json", "vocab.json", "merges.txt"]
 OLDER = {"embed_out.weight": UNEMBEDDING}  # GPT-NeoX's
-SIZES = ("hidden_size", "num_attention_heads", "vocab_size", "max_position_embeddings")
-SIZES += ("intermediate_size", "num_key_value_heads", "head_dim")
+SIZES = (
+    *("hidden_size", "num_attention_heads", "vocab_size", "max_position_embeddings"),
+    *("intermediate_size", "num_key_value_heads", "head_dim"),
+)
 NUMBERS = ("layer_norm_epsilon", "layer_norm_eps", "rms_norm_eps")
 
 
