@@ -334,6 +334,16 @@ def test_the_reason_is_said_once_a_model(made_words: Tokenizer, capsys: pytest.C
     assert "slow path" not in capsys.readouterr().err
 
 
+def test_a_setting_that_is_not_followed_is_said_once(made_words: Tokenizer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every story is preceded by BOS, whatever TransformerLens would do."""
+    for options, lines in (({"default_prepend_bos": False}, 1), ({}, 0)):
+        model = other("gelu", made_words, **options)
+        models.spec_of(model)
+        Twin("fresh", 0).of(model)
+        said = capsys.readouterr().err
+        assert said.count("32x2: default_prepend_bos=False is not followed; every text is read with BOS") == lines
+
+
 @pytest.mark.thorough
 def test_folding_norms_gives_the_same_answers(made_words: Tokenizer, corpus: list[str], loud: Any) -> None:
     """TransformerLens folds the gain of a norm into the weights that read it: another model, the same function."""

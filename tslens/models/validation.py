@@ -20,7 +20,8 @@ def spec_of(model: LanguageModel, *, compressors: Literal[False] = False) -> Spe
 def spec_of(model: LanguageModel, *, compressors: bool) -> Spec | CompressorSpec: ...
 def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | CompressorSpec:
     """The spec that would build this model; for one that the fast forward does not cover a `HookedSpec`, and one line
-    that says why. InputError for a model that no analysis can read, and for one with hooks.
+    that says why; one line too for a configuration that puts no BOS before a text. InputError for a model that no
+    analysis can read, and for one with hooks.
 
     A compressor is refused unless `compressors` is true, because most analyses need a single HookedTransformer.
     The result is cached, and everything it depends on is compared at every call: configuration, modules, dtypes, and
@@ -40,8 +41,11 @@ def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | Compre
         if checked is not None:
             _refuse_changes(model, checked)
         known, checked = checked, remember(model, read(model))
+        name = record.name or checked.spec.name
+        if known is None and model.cfg.default_prepend_bos is False:
+            note(f"{name}: default_prepend_bos=False is not followed; every text is read with BOS before it.")
         if isinstance(checked.spec, HookedSpec) and (known is None or not isinstance(known.spec, HookedSpec)):
-            note(f"{record.name or checked.spec.name}: {checked.spec.said}")
+            note(f"{name}: {checked.spec.said}")
     return checked.spec
 
 
