@@ -22,7 +22,7 @@ from tslens.models.export import to_gguf, to_huggingface, to_llama2c, to_transfo
 from tslens.models.export.to_transformer_lens import LOADED
 from tslens.models.hooked import spec_of_config
 from tslens.models.validation import spec_of
-from tslens.tokenizer import Tokenizer
+from tslens.tokenizer import END_OF_STORY, Tokenizer
 
 TEXTS = ["Once upon a time the cat was sad.", "Ben ran.\n\nThe café — 日!", "  two  spaces"]
 GPT2 = Spec(16, 2, 4, d_vocab=290, n_ctx=20)
@@ -95,6 +95,46 @@ def test_what_no_family_computes_does_not_go_out(
         ours = models.build(spec_of_config(fields), tokenizer=tokenizer)
     with refused("cannot be written for transformers.*--to transformer-lens"):
         to_huggingface(ours, tmp_path / "out")
+
+
+@pytest.mark.parametrize("spec", [LLAMA, GPT2])
+def test_a_bias_of_the_unembedding_is_named_where_it_has_no_place(
+    spec: Spec, tokenizer: Tokenizer, tmp_path: Path, refused: Any
+) -> None:
+    pytest.importorskip("gguf")
+    ours = made(spec, tokenizer)
+    with torch.no_grad():
+        ours.unembed.b_U[3] = 1.0
+    with refused("16x2 cannot be written for transformers with the bias 'unembed.b_U'.*--to transformer-lens"):
+        to_huggingface(ours, tmp_path / "out")
+    with refused("16x2 has no form in GGUF: it has the bias 'unembed.b_U', its style is not Llama's"):
+        to_gguf(ours, tmp_path / "out")
+    with refused("llama2.c cannot run 16x2: it has the bias 'unembed.b_U', its style is not Llama's"):
+        to_llama2c(ours, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", ["WordLevel", "WordPiece", "Unigram"])
+def test_a_tokenizer_without_merges_has_no_form_in_gguf(kind: str, tmp_path: Path, refused: Any) -> None:
+    """Nor in llama2.c: words of bytes would be cut otherwise there."""
+    import tokenizers
+
+    pytest.importorskip("gguf")
+    letters = ["[UNK]", END_OF_STORY, *tokenizers.pre_tokenizers.ByteLevel.alphabet()]
+    made_of = {letter: i for i, letter in enumerate(letters)}
+    backend = tokenizers.Tokenizer(
+        tokenizers.models.Unigram([(letter, -1.0) for letter in letters], 0)
+        if kind == "Unigram"
+        else getattr(tokenizers.models, kind)(made_of, unk_token="[UNK]")
+    )
+    backend.pre_tokenizer, backend.decoder = tokenizers.pre_tokenizers.ByteLevel(), tokenizers.decoders.ByteLevel()
+    words = Tokenizer(backend)
+    ours = models.build(replace(LLAMA, d_vocab=len(letters) + 2), tokenizer=words)
+    with refused(f"16x2 has no form in GGUF: its tokenizer is a {kind} and not a BPE. Write it with --to hf"):
+        to_gguf(ours, tmp_path / "out")
+    with refused("llama2.c has no form for this tokenizer: it takes a byte-level BPE"):
+        to_llama2c(ours, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("kind", SHAPES)

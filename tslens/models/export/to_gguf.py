@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tslens.errors import InputError
+from tslens.models.export.biases import bias_beyond
 from tslens.models.export.folder import new_folder
 from tslens.models.hooked import story_tokenizer_of, weights
 from tslens.models.huggingface.llama import LLAMA
@@ -25,19 +26,22 @@ def to_gguf(model: "LanguageModel", folder: str | Path) -> Path:
     `AutoModelForCausalLM.from_pretrained(folder, gguf_file="model.gguf")`.
 
     Raises:
-        InputError: the model is not Llama-style, its tokenizer is not byte-level, or the extra `gguf` is missing.
+        InputError: the model is not Llama-style, its tokenizer is no byte-level BPE, or the extra `gguf` is missing.
     """
     try:
         import gguf
     except ImportError as error:
         raise InputError("A GGUF file needs the extra `gguf`: pip install 'tslens[gguf]'.") from error
 
-    spec, tokenizer = spec_of(model), story_tokenizer_of(model)
+    spec, tokenizer, bias = spec_of(model), story_tokenizer_of(model), bias_beyond(model)
+    kind = type(tokenizer.backend.model).__name__
     refused = {
+        f"it has the bias {bias!r}": bias is not None,
         "its style is not Llama's": spec.style != "llama",
         "its attention has windows": bool(spec.local_layers),
         "its scores are not scaled": not spec.scaled,
         "its tokenizer is not byte-level": not tokenizer.byte_level,
+        f"its tokenizer is a {kind} and not a BPE": kind != "BPE",
     }
     if found := [what for what, there in refused.items() if there]:
         raise InputError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from tslens.errors import InputError
+from tslens.models.export.biases import bias_beyond
 from tslens.models.export.folder import new_folder
 from tslens.models.fast_tokenizer import to_transformers
 from tslens.models.hooked import story_tokenizer_of, weights
@@ -35,7 +36,14 @@ def to_huggingface(model: "LanguageModel", folder: str | Path) -> Path:
     """
     tokenizer, spec = story_tokenizer_of(model), spec_of(model)
     parameters = in_halves(spec, weights(model))
-    family = _family(spec, parameters, name_of(model))
+    family = _family(spec, parameters)
+    if family is None:
+        bias = bias_beyond(model)
+        raise InputError(
+            f"{name_of(model)} cannot be written for transformers{'' if bias is None else f' with the bias {bias!r}'}: "
+            "models of GPT-2's, GPT-Neo's, GPT-NeoX's or Llama's style can, with windows only GPT-Neo's (unscaled "
+            "scores, no biases of queries, keys and values). Write it with --to transformer-lens."
+        )
     import transformers
 
     ends = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), tokenizer.bos)
@@ -65,8 +73,8 @@ def without_bars() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _family(spec: Spec, parameters: Mapping[str, Tensor], name: str) -> Family:
-    """The family that computes what a model of this shape does, with these parameters."""
+def _family(spec: Spec, parameters: Mapping[str, Tensor]) -> Family | None:
+    """The family that computes what a model of this shape does, with these parameters; None if there is none."""
     if spec.style == "llama" and not spec.local_layers and spec.scaled:
         return LLAMA
     if spec.style == "gpt2" and not spec.local_layers:
@@ -77,11 +85,7 @@ def _family(spec: Spec, parameters: Mapping[str, Tensor], name: str) -> Family:
         for family in (GPT_NEOX, LLAMA):
             if _reads_back(family, spec) and _holds(family, spec, parameters):
                 return family
-    raise InputError(
-        f"{name} cannot be written for transformers: models of GPT-2's, GPT-Neo's, GPT-NeoX's or Llama's style can, "
-        "with windows only GPT-Neo's (unscaled scores, no biases of queries, keys and values). "
-        "Write it with --to transformer-lens."
-    )
+    return None
 
 
 def _holds(family: Family, spec: Spec, parameters: Mapping[str, Tensor]) -> bool:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.models import llama2c
+from tslens.models.export.biases import bias_beyond
 from tslens.models.export.folder import new_folder
 from tslens.models.hooked import story_tokenizer_of, weights
 from tslens.models.loading import name_of
@@ -29,8 +30,9 @@ def to_llama2c(model: "LanguageModel", folder: str | Path) -> Path:
     Raises:
         InputError: the model is not Llama-style, or has what llama2.c fixes otherwise; its tokenizer has no form there.
     """
-    spec, tokenizer = spec_of(model), story_tokenizer_of(model)
+    spec, tokenizer, bias = spec_of(model), story_tokenizer_of(model), bias_beyond(model)
     refused = {
+        f"it has the bias {bias!r}": bias is not None,
         "its style is not Llama's": spec.style != "llama",
         f"its rotary base is {spec.rotary_base:g}, not 10000": spec.rotary_base != llama2c.ROTARY_BASE,
         f"its norms add {spec.eps:g}, not 1e-05": spec.eps != llama2c.EPS,

@@ -53,7 +53,7 @@ def written(tokenizer: Tokenizer, size: int) -> tuple[bytes, list[int]]:
     knows no words: it merges any two neighbours whose joint text is a token, where ours merges certain pairs in a word.
 
     Raises:
-        InputError: the tokenizer is neither byte-level nor one of llama2.c's, or has fewer than 259 tokens.
+        InputError: the tokenizer is neither a byte-level BPE nor one of llama2.c's, or has fewer than 259 tokens.
     """
     ids = tokenizer.backend.get_vocab(with_added_tokens=True)
     names = {i: name for name, i in ids.items()}
@@ -77,9 +77,10 @@ def _reordered(tokenizer: Tokenizer, ids: dict[str, int], size: int) -> list[int
     single = [ids.get(BYTE_LETTERS[byte]) for byte in range(256)]
     known = [i for i in single if i is not None]
     others = [i for i in range(size) if i not in {tokenizer.bos, *known}]
-    if not tokenizer.byte_level or len(known) < len(single) or len(others) < FIRST_BYTE - 1:
+    merges = type(tokenizer.backend.model).__name__ == "BPE"
+    if not (tokenizer.byte_level and merges) or len(known) < len(single) or len(others) < FIRST_BYTE - 1:
         raise InputError(
-            "llama2.c has no form for this tokenizer: it takes a byte-level one of at least "
+            "llama2.c has no form for this tokenizer: it takes a byte-level BPE of at least "
             f"{FIRST_PIECE} tokens with all 256 bytes, or one of its own. Write the model with --to hf."
         )
     return [others[0], tokenizer.bos, others[1], *known, *others[2:]]
