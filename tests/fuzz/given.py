@@ -88,6 +88,18 @@ cache_write = 1.25
 cache_read = 0.1
 batch = 0.5
 """
+ROPES = {
+    "linear": {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0},
+    "llama3": {
+        "rope_type": "llama3",
+        "rope_theta": 1e4,
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 32,
+    },
+}
+"""Rotary positions other than the usual ones, as folders of the hub ask for them."""
 BEGINNINGS = 'beginnings = ["Once there was a", "Tom had a red"]\n'
 
 
@@ -145,14 +157,15 @@ def _of_stories(name: str) -> Surface:
     return Surface(("tiny", "tales.txt", *([] if name == "tales.txt" else [name])), (name,), commands)
 
 
-def _of_folder(kind: str) -> Surface:
+def _of_folder(kind: str, *changed: str) -> Surface:
     of = f"hf:{kind}"
     commands = _words(
         f"loss --model {of} --stories tales.txt --limit 4",
         f"generate --model {of} --max-new-tokens 3",
         f"export --model {of} --to hf --out o",
     )
-    return Surface((kind, "tales.txt"), (f"{kind}/*.json", f"{kind}/*.safetensors"), commands, 30)
+    names = changed or ("*.json", "*.safetensors")
+    return Surface((kind, "tales.txt"), tuple(f"{kind}/{name}" for name in names), commands, 30)
 
 
 SURFACES: dict[str, Surface] = {
@@ -200,6 +213,7 @@ SURFACES: dict[str, Surface] = {
     ),
     "GPT-2": _of_folder("gpt2"), "GPT-Neo": _of_folder("gpt-neo"), "Pythia": _of_folder("gpt-neox"), "Llama": _of_folder("hf-llama"),
     "weights in parts": _of_folder("parts"),
+    **{f"positions of {kind}": _of_folder(kind, "config.json") for kind in ("neox-linear", "neox-llama3", "llama-linear", "llama-llama3", "llama-wide")},
     "what was kept": Surface(("tiny", "tales.txt", "pairs.jsonl", "suite.toml", "prompts.txt", "cache"), ("cache/**/*.*",), KEPT, 60),
     "what was kept of a run": Surface(
         ("runs/kept", "tales.txt"), ("runs/kept/*/**/*.*",),
@@ -324,7 +338,12 @@ def _write_folders(tokenizer: Tokenizer) -> None:
         "gpt-neo": hub.GPTNeoForCausalLM(hub.GPTNeoConfig(vocab_size=size, max_position_embeddings=64, hidden_size=16, num_layers=2, num_heads=2, attention_types=[[["global", "local"], 1]], window_size=16)),
         "gpt-neox": hub.GPTNeoXForCausalLM(hub.GPTNeoXConfig(vocab_size=size, num_hidden_layers=1, **few)),
         "hf-llama": hub.LlamaForCausalLM(hub.LlamaConfig(vocab_size=size, num_hidden_layers=1, num_key_value_heads=1, **few)),
+        "llama-wide": hub.LlamaForCausalLM(hub.LlamaConfig(vocab_size=size, num_hidden_layers=1, head_dim=12, **few)),
     }  # fmt: skip
+    for kind, rope in ROPES.items():
+        neox = hub.GPTNeoXConfig(vocab_size=size, num_hidden_layers=1, rope_parameters=dict(rope), **few)
+        llama = hub.LlamaConfig(vocab_size=size, num_hidden_layers=1, rope_parameters=dict(rope), **few)
+        made |= {f"neox-{kind}": hub.GPTNeoXForCausalLM(neox), f"llama-{kind}": hub.LlamaForCausalLM(llama)}
     for name, model in made.items():
         model.save_pretrained(name)
         tokenizer.save(f"{name}/tokenizer.json")

@@ -1,12 +1,13 @@
 """Command lines on hostile input: run each in a process that is watched, and say what is wrong with its end.
 
 A command must do its work (exit code 0) or refuse it in one clear line (exit code 2): no traceback, no silence, no
-death of the process, no hang, no memory without bound, and nothing half-written.
+death of the process, no hang, no memory without bound, no `nan` for a number, and nothing half-written.
 """
 
 import contextlib
 import json
 import os
+import re
 import select
 import shlex
 import shutil
@@ -27,6 +28,7 @@ LONGEST = 10.0
 machine that takes longer to import everything, as long as that takes."""
 MOST = 1_500 * 2**20  # bytes that a case may take at most
 LINE = 1_000  # characters of a clear line
+NO_NUMBER = re.compile(r"(?<!\S)[-+(]*(nan|inf)[.,;:%)]*(?!\S)")  # as it is printed where a number is meant
 NO_NETWORK = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY")
 BEGAN = 900.0  # seconds that the process may take to import everything, on a machine that others use
 
@@ -194,6 +196,8 @@ def fault(report: Report, folder: Path, *, may_stop: bool = False, longest: floa
         return "it asked for more memory than there is"
     if left := leftovers(folder):
         return f"left behind: {', '.join(left)}"
+    if report.code == 0 and (found := NO_NUMBER.search(report.out)):
+        return f"a number that is none: {found[0]!r}"
     if report.code != 2:
         return ""
     said = report.err.split("\n")

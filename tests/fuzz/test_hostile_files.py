@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.given import SURFACES, Surface
 from tests.fuzz.hostile import KINDS, change, vouch
-from tests.fuzz.running import DRAWN, Case, Runner, check
+from tests.fuzz.running import DRAWN, Case, Report, Runner, check, fault
 from tests.fuzz.test_hostile_options import BASES, cases_of
 
 MORE, SEED = 8, 1
@@ -61,6 +61,12 @@ def run(surface: Surface, cases: int, first: int, valid: Path, folder: Path, run
 
 def test_there_are_a_thousand_cases() -> None:
     assert sum(surface.cases for surface in SURFACES.values()) + sum(cases_of(words) for words in BASES) >= 1_000
+
+
+@pytest.mark.parametrize("said", ["nan nats per token.", "5.1 nats per token (-inf to 5.2)", "depth 0 inf\n", "nan%"])
+def test_a_number_that_is_none_is_no_answer(said: str, tmp_path: Path) -> None:
+    assert fault(Report(0, said, ""), tmp_path).startswith("a number that is none")
+    assert not fault(Report(0, "The infant's nanny: 5.1 nats per token (4.9 to 5.2).", ""), tmp_path)
 
 
 @pytest.mark.thorough

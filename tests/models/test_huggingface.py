@@ -242,11 +242,12 @@ def test_a_truncated_file(folder: Path, refused: Any) -> None:
             huggingface.read(folder)
 
 
-def test_weights_that_are_not_finite(folder: Path, refused: Any) -> None:
+@pytest.mark.parametrize("wrong", [float("nan"), -float("inf"), 3e38])
+def test_weights_that_are_not_finite_or_would_not_stay_so(folder: Path, refused: Any, wrong: float) -> None:
     from safetensors.torch import load_file, save_file
 
     tensors = load_file(folder / "model.safetensors")
-    tensors["transformer.h.0.mlp.c_fc.weight"][2, 3] = float("nan")
+    tensors["transformer.h.0.mlp.c_fc.weight"][2, 3] = wrong
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
     with refused(r"mlp\.W_in holds numbers that are not finite"):
         models.load(f"hf:{folder}")

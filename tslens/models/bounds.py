@@ -1,13 +1,23 @@
-"""Bounds of the sizes and the numbers of a model's shape, whatever a configuration calls them."""
+"""Bounds of the sizes, numbers and weights of a model, whatever a configuration calls them."""
 
 from collections.abc import Mapping
 from reprlib import repr as shortened
 from typing import Any
 
+from torch import Tensor
+
 from tslens.errors import InputError
 
 MOST_LAYERS, MOST_WIDTH = 1000, 2**24
 MOST = 1e18  # more is no integer of PyTorch's, nor finite where rotary positions have a power of it
+
+MOST_WEIGHT = 1e9  # beyond it what a model computes need not be finite
+
+
+def is_wild(weight: Tensor) -> bool:
+    """Whether a weight holds numbers that are not finite, or beyond `MOST_WEIGHT`."""
+    low, high = weight.detach().aminmax()
+    return not -MOST_WEIGHT <= float(low) <= float(high) <= MOST_WEIGHT
 
 
 def check_sizes(sizes: Mapping[str, Any], most: int = MOST_WIDTH) -> None:

@@ -4,20 +4,21 @@ import torch
 from torch import Tensor
 
 from tslens.errors import InputError
+from tslens.models.bounds import MOST_WEIGHT, is_wild
 from tslens.models.protocols import LanguageModel
 from tslens.models.spec import ModelSpec
 
 
 def fill(model: LanguageModel, spec: ModelSpec, tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
     """Copy weights (any float dtype) into a model of this spec, which may hold none yet; InputError names one that is
-    missing, extra, misshapen or not finite."""
+    missing, extra, misshapen, not finite or beyond `MOST_WEIGHT`."""
     shapes = spec.parameter_shapes()
     check_shapes(spec, tensors, origin=origin)
     for name in shapes:
-        if not tensors[name].isfinite().all():
+        if is_wild(tensors[name]):
             raise InputError(
-                f"{origin}: {name} holds numbers that are not finite. Its training diverged, or the file was altered; "
-                "load an earlier step or another copy."
+                f"{origin}: {name} holds numbers that are not finite, or beyond {MOST_WEIGHT:g}. Its training "
+                "diverged, or the file was altered; load an earlier step or another copy."
             )
     parameters = dict(model.named_parameters())
     with torch.no_grad():

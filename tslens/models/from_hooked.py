@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from tslens.errors import InputError
+from tslens.models.bounds import MOST_WEIGHT, is_wild
 from tslens.models.hooked_spec import HookedSpec, hooked_spec
 from tslens.models.spec import Spec
 from tslens.models.tied import is_tied
@@ -41,8 +42,11 @@ def read(model: "LanguageModel") -> Spec:
         )
     if not c.n_layers:
         raise InputError("This model has no layer, so that there is nothing to analyse. Give one with 1 or more.")
-    if wild := [name for name, p in model.named_parameters() if not p.detach().isfinite().all()]:
-        raise InputError(f"{wild[0]} holds numbers that are not finite: training diverged. Give an earlier state.")
+    if wild := [name for name, p in model.named_parameters() if is_wild(p)]:
+        raise InputError(
+            f"{wild[0]} holds numbers that are not finite, or beyond {MOST_WEIGHT:g}: training diverged. Give an "
+            "earlier state."
+        )
     spec = shape_of(model)
     if isinstance(spec, HookedSpec):
         return spec

@@ -156,8 +156,8 @@ def weights(model: LanguageModel) -> dict[str, Tensor]:
 
 
 def load_weights(model: LanguageModel, tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
-    """Copy weights (any float dtype) into the model; InputError names one that is missing, extra, misshapen or not
-    finite."""
+    """Copy weights (any float dtype) into the model; InputError names one that is missing, extra, misshapen, not
+    finite or beyond 1e9."""
     fill(model, spec_of(model, compressors=True), tensors, origin=origin)
 
 
