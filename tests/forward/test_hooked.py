@@ -313,6 +313,7 @@ def test_its_twins_are_models_of_its_kind(model: Any, kind: str) -> None:
     assert forward.token_losses(twin, tokens(model)).isfinite().all()
 
 
+@pytest.mark.thorough
 def test_untrained_twins_stand_beside_it(made_words: Tokenizer, corpus: list[str]) -> None:
     model, texts = other("bias of the unembedding", made_words), made_stories_of(corpus)
     assert twins.compare(model, texts, [neurons.Profiles()], n=2, limit=30).twins == ["permuted twin 0", "fresh twin 0"]
