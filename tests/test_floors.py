@@ -7,6 +7,7 @@ import pytest
 
 FLOORS = (
     {
+        "backends",
         "byte_bpe",
         "draws",
         "errors",

@@ -1,6 +1,7 @@
 """Text becomes tokens with BOS before each story and never inside, and every text comes back exactly."""
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
 from tslens.byte_bpe import BYTE_LETTERS, END_OF_STORY
+from tslens.errors import InputError
 from tslens.models.fast_tokenizer import to_transformers
 from tslens.tokenizer import Tokenizer, in_batches
 
@@ -130,6 +132,68 @@ def test_files_that_are_no_tokenizer_are_refused(tmp_path: Path) -> None:
         Tokenizer.load(tmp_path / "nameless.json")
     with pytest.raises(ValueError, match="has no token '<x>'"):
         Tokenizer(Backend(models.WordLevel({"cat": 0}, unk_token="cat")), bos="<x>")
+
+
+WORDS = {"type": "WordLevel", "vocab": {"a": 0, "<s>": 1, "[UNK]": 2}, "unk_token": "[UNK]"}
+NO_UNKNOWN = WORDS | {"vocab": {"a": 0, "<s>": 1}}
+PIECES = NO_UNKNOWN | {"type": "WordPiece", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9}
+UNIGRAM = {"type": "Unigram", "vocab": [["a", -1.0], ["<s>", 0.0]], "unk_id": None, "byte_fallback": False}
+PAIRS = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]], "continuing_subword_prefix": "####"}
+EMPTY = WORDS | {"vocab": {"": 0, "<s>": 1}, "unk_token": ""}
+NO_LENGTH = {"type": "FixedLength", "length": 0}
+STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 1}
+
+
+def write_json(path: Path, model: dict[str, object], **parts: object) -> None:
+    """A ``tokenizer.json`` as others write it."""
+    names = ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
+    whole = {"version": "1.0", **dict.fromkeys(names), "added_tokens": [], "model": model, **parts}
+    path.write_text(json.dumps(whole), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("model", "parts", "said"),
+    [
+        (NO_UNKNOWN, {}, r"cannot encode every text \(WordLevel error: Missing \[UNK\].*needs its unknown token"),
+        (PIECES, {}, r"cannot encode every text \(WordPiece error: Missing \[UNK\]"),
+        (UNIGRAM, {}, r"cannot encode every text \(.*`unk_id` is missing\)"),
+        (PAIRS, {}, r"is not a Hugging Face tokenizer\.json \(range end"),
+        (WORDS, {"pre_tokenizer": NO_LENGTH}, r"cannot encode every text \(chunk size must be non-zero\)"),
+        (
+            WORDS | {"vocab": {"": 0, "<s>": 1}, "unk_token": ""},
+            {"decoder": STRIP},
+            r"cannot decode what it encodes \(",
+        ),
+    ],
+)
+def test_a_tokenizer_that_fails_on_some_texts_is_refused_where_it_is_loaded(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], model: dict[str, object], parts: dict[str, object], said: str
+) -> None:
+    """The last three of them panic: what Rust code writes to stderr then, before it raises, is not shown."""
+    write_json(tmp_path / "its.json", model, **parts)
+    with pytest.raises(InputError, match=rf"its\.json {said}"):
+        Tokenizer.load(tmp_path / "its.json")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_closed_vocabulary_in_memory_is_refused_on_the_first_unknown_word() -> None:
+    closed = Tokenizer(Backend(models.WordLevel({END_OF_STORY: 0, "cat": 1}, unk_token="[UNK]")))
+    assert closed.encode(["cat"]) == [[0, 1]]
+    for ask in (lambda: closed.encode(["dog"]), lambda: closed.offsets("dog")):
+        with pytest.raises(InputError, match="cannot encode a text .*give one that has a token for unknown words"):
+            ask()
+
+
+def test_a_token_that_only_looks_like_a_byte_is_text(tmp_path: Path) -> None:
+    write_json(tmp_path / "its.json", WORDS | {"vocab": {"<0xZZ>": 0, "<s>": 1, "[UNK]": 2, "<0x41>": 3, "<0x+1>": 4}})
+    tokenizer = Tokenizer.load(tmp_path / "its.json")
+    assert tokenizer.pieces([0, 3, 4]) == ["<0xZZ>", "A", "<0x+1>"]
+
+
+def test_a_file_whose_name_is_no_text_is_read(tmp_path: Path, trained: Tokenizer) -> None:
+    trained.save(tmp_path / "its.json")
+    path = (tmp_path / "its.json").rename(tmp_path / os.fsdecode(b"\xff.json"))
+    assert Tokenizer.load(path).hash == trained.hash
 
 
 @pytest.mark.parametrize("where", ["model", "added_tokens"])

@@ -1,9 +1,8 @@
 """Byte-level BPE in GPT-2's layout: its letters for bytes, its files, and the cut to the commonest tokens."""
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import tokenizers
@@ -122,16 +121,3 @@ def _needed(token: str, parts: dict[str, tuple[str, str]], kept: set[str]) -> se
             found.add(token)
             ahead.extend(parts.get(token, ()))
     return found
-
-
-def largest_id(tokenizer_json: Path) -> int:
-    """The largest id in a ``tokenizer.json``, for which the library would make room; 0 where there is none."""
-    read: Any = {}
-    with contextlib.suppress(InputError):  # the library says what it is
-        read = parse_json(tokenizer_json.read_bytes(), str(tokenizer_json))
-    fields = read if isinstance(read, dict) else {}
-    model, added = fields.get("model"), fields.get("added_tokens")
-    vocabulary = model.get("vocab") if isinstance(model, dict) else None
-    ids = list(vocabulary.values()) if isinstance(vocabulary, dict) else []
-    ids += [token.get("id") for token in added if isinstance(token, dict)] if isinstance(added, list) else []
-    return max((i for i in ids if isinstance(i, int)), default=0)

@@ -5,6 +5,7 @@ The token ``<|endoftext|>`` precedes every story: it is both beginning of sequen
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, groupby, islice
@@ -14,6 +15,7 @@ from typing import SupportsIndex
 import tokenizers
 from tokenizers import models, pre_tokenizers, processors, trainers
 
+from tslens.backends import as_tokenizer, bos_of, one_line, read_backend
 from tslens.byte_bpe import (
     END_OF_STORY,
     MOST,
@@ -21,15 +23,15 @@ from tslens.byte_bpe import (
     backend_of,
     count_ids,
     cut_vocabulary,
-    largest_id,
     read_files,
     text_of_letters,
 )
-from tslens.errors import InputError, MissingInputError
+from tslens.errors import InputError
 from tslens.files import atomic
-from tslens.paths import absent
 
-BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
+BYTE_FALLBACK = re.compile("<0x[0-9A-Fa-f]{2}>")
+"""SentencePiece's tokens of single bytes."""
+UNKNOWN = "give one that has a token for unknown words in its vocabulary"
 
 
 def in_batches(texts: Iterable[str], size: int) -> Iterator[list[str]]:
@@ -90,11 +92,12 @@ class Tokenizer:
         """The encodings of the texts: ids without BOS, and no offsets, which cost time.
 
         Raises:
-            InputError: a text that is not UTF-8.
+            InputError: a text that is not UTF-8, or that the tokenizer fails on.
         """
         texts = list(texts)
         try:
-            return self.backend.encode_batch_fast(texts, add_special_tokens=False)
+            with one_line("the tokenizer cannot encode a text", UNKNOWN):
+                return self.backend.encode_batch_fast(texts, add_special_tokens=False)
         except TypeError:
             for text in texts:
                 try:
@@ -109,10 +112,11 @@ class Tokenizer:
         """The text of the ids without BOS; an id that stands for no text is shown as in `pieces`."""
         kept = (int(i) for i in ids)
         runs = groupby((i for i in kept if i != self.bos), key=self._stands_for_text)
-        return "".join(
-            str(self.backend.decode(list(run), skip_special_tokens=False)) if text else "".join(self.pieces(run))
-            for text, run in runs
-        )
+        with one_line("the tokenizer cannot decode", "give one with another decoder"):
+            return "".join(
+                str(self.backend.decode(list(run), skip_special_tokens=False)) if text else "".join(self.pieces(run))
+                for text, run in runs
+            )
 
     def _stands_for_text(self, token: int) -> bool:
         return 0 <= token < self.size and self.backend.id_to_token(token) is not None
@@ -135,7 +139,7 @@ class Tokenizer:
             return self.bos_text
         if self.byte_level:
             return text_of_letters(text)
-        if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):  # SentencePiece's byte fallback
+        if BYTE_FALLBACK.fullmatch(text):
             return bytes([int(text[3:5], 16)]).decode("utf-8", errors="backslashreplace")
         return text.replace("▁", " ")
 
@@ -150,7 +154,8 @@ class Tokenizer:
 
         The tokens of one character that takes several (an emoji in bytes) all carry that character's span.
         """
-        spans = self.backend.encode(text, add_special_tokens=False).offsets
+        with one_line("the tokenizer cannot encode a text", UNKNOWN):
+            spans = self.backend.encode(text, add_special_tokens=False).offsets
         return [(0, 0), *spans] if bos else list(spans)
 
     def save(self, path: str | Path) -> None:
@@ -163,22 +168,13 @@ class Tokenizer:
         """The tokenizer in a Hugging Face ``tokenizer.json``, from tslens or elsewhere.
 
         Raises:
-            InputError: the file is no tokenizer, or has none of the known BOS tokens.
+            InputError: the file is no tokenizer, fails on some texts, or has none of the known BOS tokens.
             FileNotFoundError: there is no such file.
         """
         source = Path(path)
-        if not source.is_file():
-            raise MissingInputError(f"{absent(source, 'tokenizer')}; give the path of a tokenizer.json")
-        if (largest := largest_id(source)) >= MOST:
-            raise InputError(f"{source} has a token with the id {largest:,}; give one of less than {MOST:,}")
-        try:
-            backend = tokenizers.Tokenizer.from_file(str(source))
+        backend = read_backend(source)
+        with as_tokenizer(source):  # the library writes what it cannot read, such as two tokens of one id
             return cls(backend, bos_of(backend, str(source)))
-        except InputError:
-            raise
-        except Exception as error:  # the library raises bare Exception for every fault of a file
-            reason = str(error).splitlines()[0]
-            raise InputError(f"{source} is not a Hugging Face tokenizer.json ({reason}); give one that is") from None
 
     @classmethod
     def train(cls, texts: Iterable[str], size: int = 4096) -> "Tokenizer":
@@ -230,20 +226,3 @@ class Tokenizer:
             rows = (encoding.ids for some in in_batches(texts, 1000) for encoding in whole.encodings(some))
             ids, pairs = cut_vocabulary(ids, pairs, keep, count_ids(rows, whole.size))
         return cls(backend_of(ids, pairs))
-
-
-def bos_of(backend: tokenizers.Tokenizer, what: str, named: Sequence[str] = (), others: Sequence[str] = ()) -> str:
-    """The token to put before a story: one of those named, the one that the template puts first, a known name, or one
-    of the others."""
-    asked = (*named, *_put_first(backend), *BOS_NAMES, *others)
-    known = [name for name in asked if backend.token_to_id(name) is not None]
-    if not known:
-        looked = ", ".join(BOS_NAMES)
-        raise InputError(f"{what} has no token to put before a story (looked for {looked}). Add one as its bos_token.")
-    return known[0]
-
-
-def _put_first(backend: tokenizers.Tokenizer) -> list[str]:
-    """The special token that a tokenizer's own template puts before a text, if any."""
-    template = (json.loads(backend.to_str())["post_processor"] or {}).get("single") or [{}]
-    return [template[0]["SpecialToken"]["id"]] if "SpecialToken" in template[0] else []

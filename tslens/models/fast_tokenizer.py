@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import tokenizers
 
+from tslens.backends import bos_of
 from tslens.errors import InputError
-from tslens.tokenizer import Tokenizer, bos_of
+from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast

@@ -1,0 +1,103 @@
+"""Tokenizers of the library `tokenizers`: read from a file and asked, each of their faults as one line."""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+
+from tslens.byte_bpe import END_OF_STORY, MOST
+from tslens.errors import InputError, MissingInputError
+from tslens.parsing import parse_json
+from tslens.paths import absent
+
+BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
+PROBE = "Tom said, “Hello!” 12 𒀀 \ue000\n"
+"""Text with signs that hardly a vocabulary has, which stand for any text."""
+
+
+@contextlib.contextmanager
+def one_line(fault: str, remedy: str) -> Iterator[None]:
+    """Whatever the library raises is an InputError. For a fault of a tokenizer it raises a bare Exception or
+    ValueError, and a panic of its Rust code is no Exception at all."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error) not in (Exception, ValueError) and type(error).__name__ != "PanicException":
+            raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{fault} ({reason}); {remedy}") from None
+
+
+def as_tokenizer(source: Path) -> contextlib.AbstractContextManager[None]:
+    """What the library raises about a file that it shall use as a tokenizer is an InputError."""
+    return one_line(f"{source} is not a Hugging Face tokenizer.json", "give one that is")
+
+
+@contextlib.contextmanager
+def _no_trace() -> Iterator[None]:
+    """Nothing is written to stderr: a panic of Rust code prints its own trace there before it is raised."""
+    with Path(os.devnull).open("wb") as nowhere:
+        usual = os.dup(2)
+        try:
+            os.dup2(nowhere.fileno(), 2)
+            yield
+        finally:
+            os.dup2(usual, 2)
+            os.close(usual)
+
+
+def read_backend(source: Path) -> tokenizers.Tokenizer:
+    """The tokenizer in a Hugging Face ``tokenizer.json``, which encodes and decodes the signs of `PROBE`.
+
+    Raises:
+        InputError: the file is no tokenizer, or one that fails on some texts.
+        FileNotFoundError: there is no such file.
+    """
+    if not source.is_file():
+        raise MissingInputError(f"{absent(source, 'tokenizer')}; give the path of a tokenizer.json")
+    data = source.read_bytes()
+    if (largest := _largest_id(data)) >= MOST:
+        raise InputError(f"{source} has a token with the id {largest:,}; give one of less than {MOST:,}")
+    able = "give one that can: a model needs its unknown token in its vocabulary (a Unigram an unk_id)"
+    with _no_trace():
+        with as_tokenizer(source):
+            backend = tokenizers.Tokenizer.from_buffer(data)
+        with one_line(f"{source} cannot encode every text", able):
+            ids = backend.encode(PROBE, add_special_tokens=False).ids
+        with one_line(f"{source} cannot decode what it encodes", "give one with another decoder"):
+            backend.decode(ids, skip_special_tokens=False)
+    return backend
+
+
+def bos_of(backend: tokenizers.Tokenizer, what: str, named: Sequence[str] = (), others: Sequence[str] = ()) -> str:
+    """The token to put before a story: one of those named, the one that the template puts first, a known name, or one
+    of the others."""
+    asked = (*named, *_put_first(backend), *BOS_NAMES, *others)
+    known = [name for name in asked if backend.token_to_id(name) is not None]
+    if not known:
+        looked = ", ".join(BOS_NAMES)
+        raise InputError(f"{what} has no token to put before a story (looked for {looked}). Add one as its bos_token.")
+    return known[0]
+
+
+def _put_first(backend: tokenizers.Tokenizer) -> list[str]:
+    """The special token that a tokenizer's own template puts before a text, if any."""
+    template = (json.loads(backend.to_str())["post_processor"] or {}).get("single") or [{}]
+    return [template[0]["SpecialToken"]["id"]] if "SpecialToken" in template[0] else []
+
+
+def _largest_id(tokenizer_json: bytes) -> int:
+    """The largest id in a ``tokenizer.json``, for which the library would make room; 0 where there is none."""
+    read: Any = {}
+    with contextlib.suppress(InputError):  # the library says what it is
+        read = parse_json(tokenizer_json, "the tokenizer")
+    fields = read if isinstance(read, dict) else {}
+    model, added = fields.get("model"), fields.get("added_tokens")
+    vocabulary = model.get("vocab") if isinstance(model, dict) else None
+    ids = list(vocabulary.values()) if isinstance(vocabulary, dict) else []
+    ids += [token.get("id") for token in added if isinstance(token, dict)] if isinstance(added, list) else []
+    return max((i for i in ids if isinstance(i, int)), default=0)
