@@ -46,6 +46,13 @@ def test_runs_are_whole_models(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert runs.by_name() == {}
 
 
+def test_a_loss_that_no_float_holds_is_refused(in_tmp: Path, refused: Any) -> None:
+    for file in (runs.METRICS, runs.STEPS):
+        Path(file).write_text('{"step": 1, "train_loss": 2.5}\n{"step": 2, "train_loss": 1%s}\n' % ("0" * 400))
+        with refused(f"{file}, line 2 has a number of over 308 digits. It was altered; take that line out."):
+            runs.read_metrics(".", file)
+
+
 # Writing
 
 

@@ -1,7 +1,7 @@
 """Parse JSON, TOML, and the rows of JSON-lines and CSV files: whatever they are not is one line with the place.
 
-JSON may be nested deeper than Python recurses, or hold a number of more digits than Python converts: an error of the
-file, like any other.
+JSON may be nested deeper than Python recurses, or hold a number of more digits than Python converts or than a float
+holds: an error of the file, like any other.
 """
 
 import codecs
@@ -15,26 +15,51 @@ from typing import Any
 from tslens.errors import InputError
 from tslens.paths import absent, refuse_special
 
+DEEPEST = 100
+"""Levels of lists and tables within one another: few enough that copying and writing them recurses no deeper than
+Python does."""
+LARGEST = 10**308  # a whole number below it is a float too
 LONGEST = 16 * 2**20  # bytes of one story or row; beyond it, a separator or a newline is missing
 
 
 def parse_json(text: str | bytes, where: str, remedy: str = "It was altered or cut off.") -> Any:
     """The value of a JSON text in UTF-8. InputError for what is none, is nested too deep, or has too long a number."""
     try:
-        return json.loads(text if isinstance(text, str) else text.decode("utf-8-sig"))
+        found = json.loads(text if isinstance(text, str) else text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error).splitlines()[0]
         raise InputError(f"{where} is not JSON ({reason}). {remedy}") from None
+    _refuse_extremes(found, where, remedy)
+    return found
 
 
 def parse_toml(data: bytes, where: str) -> dict[str, Any]:
-    """The table of a TOML file. InputError for what is none, nested too deep, or not UTF-8."""
+    """The table of a TOML file. InputError for what is none, not UTF-8, nested too deep, or has too long a number."""
     try:
-        return tomllib.loads(data.decode())
+        found = tomllib.loads(data.decode())
     except UnicodeDecodeError as error:
         raise InputError(f"{where} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
     except (ValueError, RecursionError) as error:  # tomllib's own error is a ValueError
         raise InputError(f"{where} is not TOML: {str(error).splitlines()[0]}.") from None
+    _refuse_extremes(found, where, "Take it out.")
+    return found
+
+
+def _refuse_extremes(found: Any, where: str, remedy: str) -> None:
+    """InputError for what Python parses, and what reads it would fail on."""
+    level, depth = [found], 0
+    while level:
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                below.extend(value.values())
+            elif isinstance(value, list):
+                below.extend(value)
+            elif isinstance(value, int) and not -LARGEST < value < LARGEST:
+                raise InputError(f"{where} has a number of over 308 digits. {remedy}")
+        level, depth = below, depth + 1
+        if depth > DEEPEST:
+            raise InputError(f"{where} has lists or tables more than {DEEPEST} deep. {remedy}")
 
 
 def decoded(raw: bytes, path: Path, offset: int) -> str:

@@ -684,9 +684,10 @@ def test_a_cache_survives_a_torn_line_and_refuses_another_version(settings, tmp_
         cache.write_text("Once upon a time\n")
         with refused("no cache of answers"):
             llm.estimate(requests(1), settings(server, cache=cache))
-        cache.write_bytes(whole.replace(b'{"key', b"{key", 1))
-        with refused("damaged in line 2"):
-            llm.estimate(requests(1), settings(server, cache=cache))
+        for old, new in ((b'{"key', b"{key"), (b'"output": ', b'"output": ' + b"9" * 400)):
+            cache.write_bytes(whole.replace(old, new, 1))
+            with refused("damaged in line 2"):
+                llm.estimate(requests(1), settings(server, cache=cache))
 
 
 def in_another_thread(call):

@@ -18,6 +18,15 @@ def test_a_price_worked_out_by_hand():
     assert price.usd(tokens, batch=True) == pytest.approx(2.1 / 2)
 
 
+@pytest.mark.parametrize("number", ["1" + "0" * 300, "1" + "0" * 400, "1e300", "1e9", "inf", "nan"])
+def test_a_price_whose_products_are_no_numbers_is_refused(tmp_path, refused, number):
+    text = "[factors]\nbatch = 0.5\ncache_write = 1\ncache_read = 1\n[models]\nmine = { input = 3, output = 4 }\n"
+    for old in ("0.5", "3", "4"):
+        (tmp_path / "prices.toml").write_text(text.replace(old, number))
+        with refused("prices.toml (is no file of prices|has a number of over 308 digits)"):
+            llm.price_of("mine", tmp_path / "prices.toml")
+
+
 def test_a_prompt_whose_price_is_not_known_is_refused(refused):
     price, settings = llm.price_of("claude-haiku-4-5"), llm.Settings("claude-haiku-4-5")
     request = llm.Request("Say yes.", "a " * 60_000, Grade, 10)

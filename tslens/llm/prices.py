@@ -14,6 +14,7 @@ from tslens.paths import absent
 
 NAME = "prices.toml"
 MILLION = 1e6
+DEAREST = 1e9  # no price is as high: beyond it, the cost of many tokens would be no number
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def price_of(model: str, path: Path | None = None) -> Price:
 def _price(given: dict[str, Any]) -> Price:
     for name in ("input", "output", "batch", "cache_write", "cache_read"):
         value = given[name]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < DEAREST:
             raise ValueError(f"{name} is {value!r}")
     return Price(
         input=given["input"],

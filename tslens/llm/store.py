@@ -11,6 +11,7 @@ from typing import IO, Any
 from tslens import lock
 from tslens.errors import InputError
 from tslens.llm.prices import Tokens
+from tslens.parsing import parse_json
 from tslens.paths import refuse_special
 
 VERSION = 1
@@ -107,21 +108,19 @@ class AnswerStore:
         self._whole = raw.rfind(b"\n") + 1
         for number, text in enumerate(raw[: self._whole].splitlines(), 1):
             try:
-                line = json.loads(text)
-                if number == 1 and line != HEADER:
-                    version = line["tslens_answers"]
-                    raise InputError(
-                        f"{path} is a cache of answers of version {version}; this tslens reads version {VERSION}. Give "
-                        "another --cache"
-                    )
+                line = parse_json(text, str(path))
+                version = VERSION if number > 1 else line["tslens_answers"]
                 if number > 1:
                     self._take(line)
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                if isinstance(error, InputError):
-                    raise
+            except (ValueError, KeyError, TypeError) as error:
                 what = "no cache of answers" if number == 1 else f"damaged in line {number}"
                 remedy = "Give another --cache" if number == 1 else "Remove that line, or give another --cache"
                 raise InputError(f"{path} is {what}. {remedy}.") from error
+            if number == 1 and line != HEADER:
+                raise InputError(
+                    f"{path} is a cache of answers of version {version}; this tslens reads version {VERSION}. Give "
+                    "another --cache"
+                )
 
     def _take(self, line: dict[str, Any]) -> None:
         if "intended" in line:
