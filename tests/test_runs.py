@@ -168,6 +168,34 @@ def test_configs_that_are_none(folder: Path, config: bytes, said: str, refused: 
         runs.read(folder)
 
 
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"tokens": "many"}, "tokens is 'many'; it must be a whole number"),
+        ({"step": True}, "step is True; it must be a whole number"),
+        ({"validation_loss": [2.5]}, r"validation_loss is \[2.5\]; it must be a number"),
+        ({"recipe": "256x8"}, "recipe is '256x8'; it must be a table"),
+        ({"recipe": {"train": 3}}, "recipe.train is 3; it must be a table"),
+        ({"recipe": {"objective": {"name": 3}}}, "recipe.objective.name is 3; it must be text"),
+        ({"data": ["a.txt"]}, r"data is \['a.txt'\]; it must be a table"),
+        ({"data": {"source": 3}}, "data.source is 3; it must be text"),
+        ({"data": {"digests": "abc"}}, "data.digests is 'abc'; it must be a table"),
+    ],
+)
+def test_a_config_of_wrong_types_is_refused(tmp_path: Path, fields: dict[str, Any], said: str, refused: Any) -> None:
+    runs.write(tmp_path / "run", fields, TENSORS)
+    with refused(rf"run/config.json was altered: {said}. Restore it, or resume"):
+        runs.read(tmp_path / "run")
+
+
+def test_a_config_without_its_hash_is_refused(folder: Path, refused: Any) -> None:
+    config = runs.read_config(folder)
+    del config["config_sha256"]
+    files.write_json(folder / runs.CONFIG, config)
+    with refused("config.json was altered: it has no 'config_sha256'. Restore it"):
+        runs.read_config(folder)
+
+
 def test_a_planted_pickle_is_not_run(folder: Path, planted: bytes) -> None:
     """Even one whose hash the config vouches for."""
     path = folder / runs.WEIGHTS

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from tslens import files
 from tslens.errors import InputError
+from tslens.fields import typed
 from tslens.parsing import parse_json
 from tslens.paths import absent
 
@@ -25,6 +26,7 @@ NAME = r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}"
 BROKEN = (InputError, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 """What reading a damaged run raises; anything else is no fault of the run."""
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.json", "metrics.jsonl"
+RESTORE = "Restore it, or resume from an earlier checkpoint of the run."
 STEPS, RECIPE = "steps.jsonl", "recipe.json"
 
 
@@ -148,26 +150,61 @@ def _is_record(record: dict[str, Any]) -> bool:
     return all(type(count) is int for count in counts) and all(type(value) in (int, float) for value in known)
 
 
+RECORDED: dict[str, type] = {
+    "name": str,
+    "kind": str,
+    "tokenizer": str,
+    "step": int,
+    "steps": int,
+    "tokens": int,
+    "validation_loss": float,
+    "bits_per_byte": float,
+    "rollbacks": int,
+    "since_record": dict,
+    "data": dict,
+    "data.source": str,
+    "data.digests": dict,
+    "data.validation_stories": int,
+    "recipe": dict,
+    "recipe.objective.held_out": float,
+    "recipe.objective.name": str,
+    "recipe.data": dict,
+    "recipe.data.seed": int,
+    "recipe.train": dict,
+    "recipe.train.validation_stories": int,
+}
+"""The types of what is read of a config, where it has it; `spec` is checked by the kind of model."""
+
+
 def read_config(folder: str | Path) -> dict[str, Any]:
-    """The `config.json` of a run or checkpoint, checked against its own hash."""
+    """The `config.json` of a run or checkpoint, checked against its own hash, which every released version writes, and
+    by type."""
     path = Path(folder) / CONFIG
     if not path.is_file():
         raise _lacking(path)
     config = files.read_json(path)
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise InputError(f"{path} is not that of a tslens model of format {FORMAT}.")
-    if "config_sha256" in config and config != _vouched(config):
-        raise InputError(
-            f"{path} was altered: its values do not match its hash. Restore it, or resume from an earlier checkpoint "
-            "of the run."
-        )
+    if config != _vouched(config):
+        what = "its values do not match its hash" if "config_sha256" in config else "it has no 'config_sha256'"
+        raise InputError(f"{path} was altered: {what}. {RESTORE}")
+    for key, kind in RECORDED.items():
+        *tables, name = key.split(".")
+        table: Any = config
+        for outer in tables:
+            table = table.get(outer) if isinstance(table, dict) else None
+        if isinstance(table, dict) and name in table:
+            try:
+                typed(key, kind, table[name])
+            except InputError as error:
+                raise InputError(f"{path} was altered: {error} {RESTORE}") from None
     return config
 
 
 def _lacking(path: Path) -> InputError:
     """The error for a file of a run that is not there, or is no file."""
     what = absent(path) if os.path.lexists(path) else f"{path} is missing"
-    return InputError(f"{what}. Restore it, or resume from an earlier checkpoint of the run.")
+    return InputError(f"{what}. {RESTORE}")
 
 
 def read(folder: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -189,7 +226,7 @@ def read_tensors(path: str | Path, digest: str | None) -> dict[str, Tensor]:
     if found != digest:
         raise InputError(
             f"{path} was truncated or altered: its SHA-256 is {found[:12]}…, "
-            f"recorded was {str(digest)[:12]}…. Restore it, or resume from an earlier checkpoint of the run."
+            f"recorded was {str(digest)[:12]}…. {RESTORE}"
         )
     try:
         return load(data)

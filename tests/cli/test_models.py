@@ -42,8 +42,9 @@ def test_no_number_is_null_wherever_it_stands(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_run_that_cannot_be_read_is_listed_as_broken(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    texts = {"bare": '{"format": 1}', "half": "{", "odd": '{"format": 1, "spec": {"d_modle": 3}}', "list": "[1]"}
-    texts |= {"new": '{"format": 1, "kind": "x", "spec": {}}', "old": '{"spec": {"d_model": 3}}', "binary": "\0"}
+    whole = {"bare": {}, "odd": {"spec": {"d_modle": 3}}, "new": {"kind": "x", "spec": {}}, "wrong": {"tokens": "x"}}
+    texts = {name: json.dumps(runs._vouched({"format": 1, **config})) for name, config in whole.items()}
+    texts |= {"half": "{", "list": "[1]", "old": '{"spec": {"d_model": 3}}', "binary": "\0"}
     for name, text in texts.items():
         folder = runs.run_folder(name)
         folder.mkdir()

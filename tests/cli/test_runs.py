@@ -8,7 +8,7 @@ import pytest
 from tslens import files, lock
 from tslens.cli.runs import plot, runs
 from tslens.interrupt import Interrupted
-from tslens.runs import read_metrics
+from tslens.runs import change_config, read_metrics
 from tslens.train import recipe as recipes
 from tslens.train import session
 
@@ -55,9 +55,7 @@ def _make(home):
         (home / "runs" / name).mkdir()
         (home / "runs" / name / "recipe.json").write_text(text)
     shutil.copytree(home / "runs/done", home / "runs/changed")
-    config = files.read_json(home / "runs/changed/config.json") | {"validation_loss": "abc"}
-    del config["config_sha256"]
-    files.write_json(home / "runs/changed/config.json", config)
+    change_config(home / "runs/changed", {"validation_loss": "abc"})
 
 
 def test_runs_and_their_states(some, capsys):
@@ -79,7 +77,7 @@ def test_runs_and_their_states(some, capsys):
     stopped = found["stopped"]
     assert (stopped["step"], stopped["steps"]) == (4, 6)
     assert stopped["validation_loss"] == records[-1]["validation_loss"]
-    assert "validation_loss is 'abc', no number" in found["changed"]["why"]
+    assert "was altered: validation_loss is 'abc'; it must be a number. Restore it" in found["changed"]["why"]
     assert "its JSON is no object" in found["list"]["why"]
     assert "is not JSON" in found["broken"]["why"] and "unknown key 'modle'" in found["odd"]["why"]
 

@@ -59,6 +59,23 @@ def test_a_config_of_other_types(fields: dict[str, Any]) -> None:
         Spec.from_dict({"d_model": 8, "n_layers": 2} | fields)
 
 
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"tied": "no"}, "tied is 'no'; it must be true or false"),
+        ({"scaled": 1}, "scaled is 1; it must be true or false"),
+        ({"eps": True}, "eps is True; it must be a number"),
+        ({"n_layers": "2"}, "n_layers is '2'; it must be a whole number"),
+        ({"window": 2.5}, "window is 2.5; it must be a whole number"),
+        ({"local_layers": 3}, "local_layers is 3; it must be a list of whole numbers"),
+        ({"style": ["gpt2"]}, "style is .*; it must be one of gpt2, llama"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(fields: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Spec.from_dict({"d_model": 8, "n_layers": 2} | fields)
+
+
 def test_an_unknown_key_names_the_nearest() -> None:
     with pytest.raises(ValueError, match=r"Unknown model field 'n_layer'\. Did you mean 'n_layers'\?"):
         Spec.from_dict({"d_model": 8, "n_layer": 2})

@@ -135,7 +135,8 @@ def altered(place):
 
 def bare(place):
     config = files.read_json(place / "config.json")
-    files.write_json(place / "config.json", {key: config[key] for key in ("format", "sha256", "optimizer_sha256")})
+    kept = {key: config[key] for key in ("format", "sha256", "optimizer_sha256")}
+    files.write_json(place / "config.json", runs._vouched(kept))
 
 
 def unvouched(place):
@@ -151,7 +152,7 @@ def unvouched(place):
         (empty, "config.json is missing"),
         (altered, "config.json was altered"),
         (bare, "has no 'recipe': it is no checkpoint's"),
-        (unvouched, "has no 'config_sha256': it is no checkpoint's"),
+        (unvouched, "config.json was altered: it has no 'config_sha256'. Restore it"),
     ],
 )
 def test_a_newest_checkpoint_whose_config_is_wrong_is_passed_over(trained, capsys, damage, said):

@@ -64,8 +64,8 @@ def points(run: str | Path, *, checkpoints: bool = False) -> list[Point]:
     first = configs[min(configs)]
     if not isinstance(first.get("recipe"), dict):
         return found
-    start = {key: first["recipe"].get(key) for key in ("model", "objective", "seed")} | {"spec": first["spec"]}
-    identity = f"untrained {_text(start | {'tokenizer': first['tokenizer']})}"
+    start = {key: first["recipe"].get(key) for key in ("model", "objective", "seed")}
+    identity = f"untrained {_text(start | {key: first.get(key) for key in ('spec', 'tokenizer')})}"
     return [Point(0, identity, partial(_untrained, folder, first["recipe"])), *found]
 
 

@@ -131,13 +131,18 @@ def training_record(model: "LanguageModel") -> dict[str, Any]:
     return dict(record_of(model).config)
 
 
+def objective_of(model: "LanguageModel") -> dict[str, Any]:
+    """The name and the settings of the objective that a model was trained by; empty if it has no record of one."""
+    found = (training_record(model).get("recipe") or {}).get("objective") or {}
+    return found if isinstance(found, dict) else {"name": str(found)}  # older records hold only the name
+
+
 def story_head_of(model: "LanguageModel") -> str:
     """What stands before a model's stories: `Story:` alone, which asks for nothing, if it was trained behind
     instructions; else nothing."""
     from tslens.stories.instruct import Instruction
 
-    objective = ((training_record(model).get("recipe") or {}).get("objective")) or {}
-    return Instruction(()).head if objective.get("name") == "instruct" else ""
+    return Instruction(()).head if objective_of(model).get("name") == "instruct" else ""
 
 
 def describe(model: "LanguageModel") -> dict[str, Any]:

@@ -6,11 +6,13 @@
 import dataclasses
 import math
 import re
+import typing
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal, TypeVar
 
 from tslens.errors import InputError
 from tslens.models.bounds import MOST_LAYERS, check_numbers, check_sizes
+from tslens.fields import typed
 from tslens.nearest import did_you_mean
 
 Norm = Literal["layer", "rms", "none"]
@@ -54,12 +56,13 @@ class ModelSpec(ABC):
 
     @classmethod
     def from_dict(cls: type[S], fields: dict[str, Any]) -> S:
-        """The spec of a `config.json`; InputError for an unknown key, with the nearest known one."""
+        """The spec of a `config.json`; InputError for an unknown key, with the nearest known one, or a wrong type."""
         known = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]  # every kind is a dataclass
         for key in fields:
             if key not in known:
                 raise InputError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
-        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+        kinds = typing.get_type_hints(cls)
+        values = {key: typed(key, kinds[key], value) for key, value in fields.items()}
         try:
             return cls(**values)
         except TypeError as error:

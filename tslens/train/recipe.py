@@ -1,7 +1,6 @@
 """Recipes: the settings of a training run, read from TOML and inherited from a base."""
 
 import dataclasses
-import json
 import re
 import tomllib
 import typing
@@ -9,9 +8,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pydantic
-
 from tslens.errors import InputError
+from tslens.fields import typed
 from tslens.models import CompressorSpec, Spec
 from tslens.nearest import did_you_mean
 from tslens.parsing import parse_toml
@@ -21,7 +19,7 @@ from tslens.train.batch_warmup import QUARTERS
 from tslens.train.objectives import Objective
 from tslens.train.objectives.language import LanguageModelling
 from tslens.train.optimizer import OptimizerSettings
-from tslens.train.settings import DataSettings, Seed, TrainSettings, in_one_line, settings
+from tslens.train.settings import DataSettings, Seed, TrainSettings, settings
 
 
 @settings("")
@@ -194,14 +192,7 @@ def _model(given: Any) -> dict[str, Any]:
     _check_keys(given, set(hints), "model.")
     if not {"shape", "d_model", "n_layers"} & given.keys():
         raise InputError('there is no model.shape: it is for others to start from. Give it one, such as "256x8".')
-    return {key: _typed(f"model.{key}", hints[key], value) for key, value in given.items()}
-
-
-def _typed(key: str, hint: Any, value: Any) -> Any:
-    try:  # as JSON, in which a list may be a tuple while a text is no number
-        return pydantic.TypeAdapter(hint).validate_json(json.dumps(value, default=str), strict=True)
-    except pydantic.ValidationError as error:
-        raise InputError(in_one_line(error, key)) from error
+    return {key: typed(f"model.{key}", hints[key], value) for key, value in given.items()}
 
 
 def _objective(given: Any) -> Objective:

@@ -57,9 +57,6 @@ def _summary(folder: Path, running: bool) -> RunSummary:
     last: dict[str, Any] = {}
     for record in records:
         last |= record
-    for name in ("step", "steps", "tokens", "validation_loss", "bits_per_byte"):
-        if type(value := config.get(name, 0)) not in (int, float):
-            raise InputError(f"{folder}/{runs.CONFIG} was altered: {name} is {value!r}, no number.")
     return RunSummary(
         folder.name,
         "running" if running else "finished" if finished else "stopped",

@@ -146,7 +146,7 @@ def restore(run: Run, state: TrainingState) -> None:
         try:
             config, weights = runs.read(place)
             tensors = runs.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
-            if lacking := [key for key in (*NEEDED, "config_sha256") if key not in config]:
+            if lacking := [key for key in NEEDED if key not in config]:
                 raise InputError(f"{place}/{runs.CONFIG} has no {lacking[0]!r}: it is no checkpoint's.")
             _check_optimizer(state.model, tensors, place)
         except InputError as error:

@@ -2,7 +2,6 @@
 
 import functools
 import math
-import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
@@ -12,17 +11,11 @@ from pydantic_core import PydanticCustomError
 
 from tslens import forward
 from tslens.errors import InputError
+from tslens.fields import in_one_line
 from tslens.train import loggers
 
 T = TypeVar("T")
 CONFIG = pydantic.ConfigDict(extra="forbid", strict=True)
-TYPES = {
-    "int_type": "a whole number",
-    "float_type": "a number",
-    "string_type": "text",
-    "bool_type": "true or false",
-    "tuple_type": "a list of whole numbers",
-}
 
 
 @dataclass_transform(frozen_default=True)
@@ -48,21 +41,6 @@ def settings(section: str) -> Callable[[type[T]], type[T]]:
         return result
 
     return decorate
-
-
-def in_one_line(error: pydantic.ValidationError, section: str) -> str:
-    """The error in one line: the key, the given value, and what it must be."""
-    fault = error.errors(include_url=False)[0]
-    if isinstance(own := fault.get("ctx", {}).get("error"), InputError):
-        return str(own)
-    key = ".".join(str(part) for part in (section, *fault["loc"][:1]) if part)
-    if fault["type"] == "literal_error":
-        must = "one of " + ", ".join(re.findall("'([^']*)'", fault["ctx"]["expected"]))
-    elif fault["type"] == "bound":
-        must = fault["msg"]
-    else:
-        must = TYPES.get(fault["type"]) or TYPES.get(fault["type"].replace("_from_float", "_type"), "")
-    return f"{key} is {fault['input']!r}; it must be {must}." if must else f"{key}: {fault['msg']}."
 
 
 def must_be(words: str, holds: Callable[[Any], bool]) -> pydantic.AfterValidator:

@@ -29,7 +29,7 @@ def training_instructions(model: LanguageModel) -> Iterable[Instruction] | None:
 
 def held_out_share(model: LanguageModel) -> float:
     """The share of pairs that a model's recipe held out of training; 0 for a recipe without Instruct-OOD's filter."""
-    objective = ((models.training_record(model).get("recipe") or {}).get("objective")) or {}
+    objective = models.objective_of(model)
     return float(objective.get("held_out", 0.0)) if objective.get("filter") == COMBINING else 0.0
 
 

@@ -9,7 +9,7 @@ from tslens.errors import InputError
 from tslens.evaluation.kept_lines import kept_log_probabilities
 from tslens.evaluation.pairs.reading import PairSet
 from tslens.evaluation.pairs.result import PairsResult
-from tslens.models import LanguageModel, spec_of, tokenizer_of, training_record
+from tslens.models import LanguageModel, objective_of, spec_of, tokenizer_of
 from tslens.stories.pairs.phenomena import MinimalPair
 
 
@@ -67,7 +67,9 @@ def score(
         identical=pairs.identical,
         unknown=pairs.unknown,
         too_long=len(pairs.pairs) - len(kept),
-        trained_on_order=[name for name, model in models.items() if "contrastive" in _objective(model)],
+        trained_on_order=[
+            name for name, model in models.items() if "contrastive" in objective_of(model).get("name", "")
+        ],
     )
 
 
@@ -85,11 +87,6 @@ def _encoded(
         raise InputError(f"every pair of {pairs.name} is longer than the context of a model; give shorter texts.")
     kept = [2 * i + side for i, fit in enumerate(fits) if fit for side in (0, 1)]
     return {name: [of[i] for i in kept] for name, of in lines.items()}, [pairs.pairs[i // 2] for i in kept[::2]]
-
-
-def _objective(model: LanguageModel) -> str:
-    recipe = training_record(model).get("recipe") or {}
-    return str((recipe.get("objective") or {}).get("name", ""))
 
 
 def _unequal(lengths: Sequence[int]) -> torch.Tensor:
