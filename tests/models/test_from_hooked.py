@@ -1,10 +1,12 @@
+import ast
+import inspect
 from typing import Any
 
 import pytest
 
 from tslens import models
 from tslens.errors import InputError
-from tslens.models import HookedSpec, Spec, from_hooked
+from tslens.models import HookedSpec, Spec, from_hooked, hooked_spec
 
 LOCAL = Spec(24, 2, 3, d_vocab=300, n_ctx=16, scaled=False, window=4, local_layers=(1,))
 
@@ -24,8 +26,25 @@ def test_everything_beyond_a_spec_is_named() -> None:
         from_hooked.read(model)
 
 
+def fields_read(source: str) -> set[str]:
+    """The fields of a configuration (`c`, or `model.cfg`) that code names, on whichever branch."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
+    return {node.attr for node in nodes if ast.unparse(node.value) in ("c", "model.cfg")}
+
+
 def test_everything_that_a_spec_is_read_from_is_watched() -> None:
-    model, read = models.build(LOCAL), set()
+    """No field less, of either kind of spec, and none more but the scale, which TransformerLens's blocks hold too."""
+    read = fields_read(inspect.getsource(from_hooked)) | fields_read(inspect.getsource(hooked_spec))
+    assert read - {"to_dict"} == {*from_hooked.READ_ONCE, *from_hooked.READ_ANEW} - {"attn_scale"}
+
+
+def test_fields_are_found_on_every_branch() -> None:
+    assert fields_read("if c.first:\n    f(model.cfg.second or x.other, c.third[0])") == {"first", "second", "third"}
+
+
+def test_reading_a_spec_asks_for_nothing_else(spec: Spec) -> None:
+    """Under no other name of the configuration either."""
+    model, read = models.build(spec), set()
 
     class Watched:
         def __init__(self, cfg: Any) -> None:

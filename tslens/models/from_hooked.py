@@ -23,6 +23,7 @@ READ_ONCE = (
     *("attn_scores_soft_cap", "output_logits_soft_cap", "use_normalization_before_and_after"),
     *("positional_embedding_type", "rotary_dim", "rotary_base", "rotary_base_local", "rotary_scaling_factor"),
     *("rotary_adjacent_pairs", "use_NTK_by_parts_rope", "use_yarn_rope", "use_dynamic_ntk_rope"),
+    "original_architecture",
 )
 READ_ANEW = ("normalization_type", "dtype")  # what TransformerLens itself changes: folding norms, model.to
 
