@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from tslens.tables import as_text, filled, wide
+from tslens.tables import as_text, filled, size_of, wide
 
 FRAME = pd.DataFrame(
     {"layer": [0, 1], "role": ["unresolved", "induction"], "q": [1e-9, 0.25], "effect": [0.5, float("nan")]}
@@ -43,6 +43,29 @@ def test_a_long_text_is_cut_and_a_sentence_broken(monkeypatch: pytest.MonkeyPatc
     frame = pd.DataFrame({"layer": [3], "top tokens": ["violets lilies tulips roses daisies"]})
     assert as_text(frame).split("\n")[1] == "    3 violets lilies tulips r…"
     assert filled("one\n" + "seven letters " * 4) == "one\nseven letters seven letters\nseven letters seven letters"
+
+
+@pytest.mark.parametrize("name", ["run-of-" + "n" * 66 + "-seed-1", "絵本" * 20 + "🙂"], ids=["long", "wide"])
+def test_a_long_name_takes_no_column_away(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "37")
+    frame = pd.DataFrame({"model": ["a", name], "part": "mean margin (nats)", "value": [0.5, 0.25]})
+    lines = as_text(frame).split("\n")
+    assert lines[0].split() == ["model", "part", "value"]
+    assert [size_of(line) for line in lines] == [37, 37, 37]
+    assert lines[2].endswith("mean margin (nats) 0.250")
+    assert lines[2].startswith("run-of…eed-1 " if name.isascii() else "絵本絵本絵 … ")
+    with wide(True):
+        assert name in as_text(frame)
+    monkeypatch.setenv("COLUMNS", "60")  # what is left is for the name
+    assert {size_of(line) for line in as_text(frame).split("\n")} == {60}
+
+
+def test_wide_signs_count_as_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assert as_text(pd.DataFrame({"name": ["絵本", "a"], "n": [1, 2]})).split("\n") == ["name n", "絵本 1", "a    2"]
+    text = "of " + "絵" * 25 + " and one"
+    lines = filled(text).split("\n")
+    assert max(map(size_of, lines)) <= 20 and "".join(lines).replace(" ", "") == text.replace(" ", "")
 
 
 def test_rows_are_left_out_in_the_middle() -> None:

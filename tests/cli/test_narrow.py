@@ -1,11 +1,15 @@
 """At 80 columns no line of a command's output is longer, and --wide prints every column."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tslens import cli
+from tslens import cli, models
+from tslens.stories import stories
+from tslens.tables import size_of
+from tslens.train import recipe, session
 
 FEW = ("--model", "stories2M", "--stories", "made", "--limit", "4")
 COMMANDS = {
@@ -25,6 +29,82 @@ COMMANDS = {
 }
 
 
+LONG, WIDE = "n" * 80, "絵本" * 20 + "🙂"
+OF = "--model {small} --stories tales.txt --limit 24"
+NAMED = {
+    "runs": "runs",
+    "models": "models",
+    "neurons": f"analyze neurons {OF}",
+    "composition": f"analyze composition {OF} --twins 0",
+    "circuit": "analyze circuit pronoun --model {bundled} --pairs 8 --twins 0",
+    "loss": f"loss {OF}",
+    "suite": "eval facts --model {small} --completions 0",
+    "pairs": "eval pairs --model {small} --limit 4 --n-gram none",
+    "copies": f"eval copies {OF} --tokens 3 --twins 0",
+    "rank": "eval rank prefs.csv",
+    "cost": "eval cost --model {small} --shape 16x1 --batch 1 --tokens 2 --repeats 2 --vocabulary 300",
+    "card": "eval card --model {small} --limit 0 --pairs 4 --n-gram none",
+    "write": "eval write --model {small} --prompts prompts.txt --n 1 --limit-tokens 3 --beams 0",
+    "beginnings": "eval beginnings --model {small} --stories tales.txt --n 2 --max-new-tokens 3",
+}
+SLOW = {
+    "twins": f"analyze twins {OF} --twins 1",
+    "dynamics": "analyze dynamics {small} --stories tales.txt --limit 24 --twins 0",
+    "features": f"analyze features {OF} --hook blocks.0.hook_resid_post --fit-stories tales.txt --fit-limit 8 "
+    "--width 16 --active 2 --steps 2",
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run and a copy of the bundled model, each under a long name and in a folder with a wide one; preferences
+    between models of such names."""
+    home = tmp_path_factory.mktemp("named")
+    settings = {"data.source": "tales.txt", "data.vocabulary": 300, "train.steps": 4, "model.n_ctx": 512}
+    settings |= {"train.batch": 2, "train.validation_stories": 2, "train.precision": "float32"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        Path("tales.txt").write_text("\n<|endoftext|>\n".join(stories("made", limit=40)), encoding="utf-8")
+        Path("prompts.txt").write_text("Once there was a\nTom had a red\n")
+        session.train(recipe.load("16x2x2", {key: str(value) for key, value in settings.items()}), LONG)
+        for source, kind in ((Path("runs", LONG), "small"), (models.bundled()["stories2M"], "bundled")):
+            for folder in (Path("runs", f"{LONG}-{kind}"), Path(f"{WIDE}-{kind}")):
+                shutil.copytree(source, folder)
+        rows = [f"{prompt},{LONG},{WIDE},{better}\n" for prompt, better in zip("pqrs", [LONG, WIDE] * 2, strict=True)]
+        Path("prefs.csv").write_text("prompt,first,second,preferred\n" + "".join(rows), encoding="utf-8")
+    return home
+
+
+def printed(words: str, name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The lines that a command prints of models so named."""
+    assert cli.main(words.format(small=f"{name}-small", bundled=f"{name}-bundled").split()) == 0
+    return capsys.readouterr().out.split("\n")
+
+
+@pytest.mark.parametrize("name", [LONG, WIDE], ids=["long", "wide"])
+@pytest.mark.parametrize("words", NAMED.values(), ids=NAMED)
+def test_names_leave_room(
+    words: str, name: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = printed(words, name, home, capsys)
+    assert [line for line in lines if size_of(line) > 80] == []
+    cut = [line for line in lines if line.startswith(name[:3]) and "…" in line and "]" not in line]  # a table's rows
+    assert all(len(row.split()) > 2 for row in cut), "a name took all other columns away"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("words", SLOW.values(), ids=SLOW)
+def test_names_leave_room_in_what_takes_long(
+    words: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in (LONG, WIDE):
+        assert [line for line in printed(words, name, home, capsys) if size_of(line) > 80] == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_line_is_longer_than_the_terminal(
     name: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -32,7 +112,7 @@ def test_no_line_is_longer_than_the_terminal(
     monkeypatch.setenv("COLUMNS", "80")
     assert cli.main(COMMANDS[name]) == 0
     lines = capsys.readouterr().out.split("\n")
-    assert [line for line in lines if len(line) > 80] == []
+    assert [line for line in lines if size_of(line) > 80] == []
 
 
 def test_wide_prints_every_column(in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
