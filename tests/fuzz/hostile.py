@@ -19,6 +19,7 @@ from tslens.tokenizer import Tokenizer
 
 LONG = 4_300  # digits of an integer that Python still converts; one more, and it refuses
 DEEP = 20_000  # brackets within brackets, more than any parser recurses
+NESTED = (90, 200, 700)  # as many as parsers accept: what copies, hashes or writes them may recurse deeper
 
 NUMBERS = (
     *("nan", "inf", "-inf", "-1", "0", "1", "2", "3", "1.5", "-0.0", "1e308", "-1e308", "1e400", "1e-400", "0.999999"),
@@ -308,7 +309,7 @@ def _json(data: bytes, rng: Random) -> bytes:
         tree = json.loads(data)
     except ValueError:
         return _bytes(data, rng)
-    kind = rng.choice(("tree",) * 8 + ("twice", "deep", "digits", "raw", "comment", "huge exponent"))
+    kind = rng.choice(("tree",) * 8 + ("twice", "deep", "nested", "digits", "large", "raw", "comment", "huge exponent"))
     if kind == "tree":
         return _dumped(changed_tree(tree, rng), ensure_ascii=rng.random() < 0.8)
     text = data.decode("utf-8", "replace")
@@ -317,7 +318,9 @@ def _json(data: bytes, rng: Random) -> bytes:
         return f"{text.rstrip()[:-1]}, {json.dumps(key)}: {json.dumps(_scalar(rng))}}}".encode("utf-8", "surrogatepass")
     value = {
         "deep": "[" * DEEP + "]" * DEEP,
+        "nested": '{"a":' * (levels := rng.choice(NESTED)) + "1" + "}" * levels,
         "digits": "9" * (LONG + 1),
+        "large": "9" * rng.choice((308, 309, LONG)),
         "huge exponent": "1e999999999",
         "comment": "1 // one\n",
         "raw": rng.choice(
@@ -384,6 +387,8 @@ TOML_VALUES = (
     ),
     *(
         "[" * 2_000 + "]" * 2_000,
+        *("[" * levels + "]" * levels for levels in NESTED),
+        "9" * 309,
         '["x"]',
         '[""]',
         "[[[1]]]",

@@ -1,0 +1,51 @@
+"""How many hostile cases are run, and that those meant to parse do."""
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fuzz import test_hostile_files as hostile_files
+from tests.fuzz import test_hostile_options as hostile_options
+from tests.fuzz.hostile import NESTED
+
+
+def marked(function: Callable[..., None], name: str) -> list[pytest.Mark]:
+    return [mark for mark in getattr(function, "pytestmark", ()) if mark.name == name]
+
+
+@pytest.mark.parametrize(("target", "mark", "least"), [("test-all", "thorough", 1_000), ("stress", "stress", 10_000)])
+def test_as_many_cases_are_run_as_are_promised(
+    target: str, mark: str, least: int, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each test of the mark is called as pytest calls it; `run` itself asserts that it runs as many as it is asked."""
+    ran = 0
+
+    def counted(_: Any, cases: int, *__: Any) -> None:
+        nonlocal ran
+        ran += cases
+
+    for module in (hostile_files, hostile_options):
+        monkeypatch.setattr(module, "run", counted)
+        for function in [one for name, one in vars(module).items() if name.startswith("test_") and marked(one, mark)]:
+            (parameters,) = marked(function, "parametrize")
+            for value in parameters.args[1]:
+                function(value, *[None] * 3)
+    assert ran >= least
+    recipe = (checkout / "Makefile").read_text(encoding="utf-8").split(f"\n{target}: ")[1].split("\n\n")[0]
+    assert f"$(PYTEST) -m {mark} " in recipe
+
+
+def test_what_is_nested_is_parsed() -> None:
+    """So that what reads it is tested too: the deeper case never gets beyond the parser."""
+    depths = []
+    for levels in NESTED:
+        value: Any = json.loads("[" * levels + "]" * levels)
+        depths.append(0)
+        while value is not None:
+            value, depths[-1] = next(iter(value), None), depths[-1] + 1
+    assert depths == list(NESTED)
+    assert tomllib.loads("a = " + "[" * NESTED[1] + "]" * NESTED[1])
