@@ -95,6 +95,7 @@ def test_names_leave_room(
 
 
 @pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # SAELens's imports
 @pytest.mark.parametrize("words", SLOW.values(), ids=SLOW)
 def test_names_leave_room_in_what_takes_long(
     words: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
