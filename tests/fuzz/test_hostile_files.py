@@ -13,7 +13,6 @@ from tests.fuzz.given import SURFACES, Surface
 from tests.fuzz.hostile import KINDS, change, vouch
 from tests.fuzz.running import DRAWN, Case, Report, Runner, check, fault
 from tests.fuzz.test_hostile_options import BASES, cases_of
-from tests.fuzz.running import DRAWN, Case, Runner, check
 
 MORE, SEED = 8, 1
 """How many times the cases of `make test-all` those of `make stress` are, and what sets their seeds apart."""

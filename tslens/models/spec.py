@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal, TypeVar
 
 from tslens.errors import InputError
-from tslens.models.bounds import MOST_LAYERS, check_numbers, check_sizes
 from tslens.fields import typed
+from tslens.models.bounds import MOST_LAYERS, check_numbers, check_sizes
 from tslens.nearest import did_you_mean
 
 Norm = Literal["layer", "rms", "none"]

@@ -23,7 +23,7 @@ FREQUENT = 64  # words without posting lists: most stories have them
 PAIRS, RARE, N_PAIRS, SIZES = "pairs", "rare", "n-pairs.bin", "sizes.bin"
 
 
-class Words:
+class WordTables:
     """The words of an index as the comparisons read them."""
 
     def __init__(self, index: Index) -> None:
@@ -63,9 +63,9 @@ class Neighbours:
         return sum(path.stat().st_size for path in self.folder.iterdir())
 
     @cached_property
-    def words(self) -> Words:
+    def words(self) -> WordTables:
         """The words of the index as the comparisons read them."""
-        return Words(self.index)
+        return WordTables(self.index)
 
 
 def neighbours(index: Index) -> Neighbours:
@@ -90,7 +90,7 @@ def neighbours(index: Index) -> Neighbours:
 
 
 def _make(index: Index, folder: Path) -> None:
-    known = Words(index)
+    known = WordTables(index)
     parts = np.array([known.rouge[part] for part in chain(*known.split)], dtype=np.int64)
     sizes = np.array([len(found) for found in known.split])
     begins = np.cumsum(sizes) - sizes
