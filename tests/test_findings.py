@@ -14,6 +14,7 @@ from tslens.pos import TAGS
 
 Numbers = Callable[[Path], list[float]]
 INTERVAL = ("count", "low", "high")
+KAPPA = ("kappa", "kappa_low", "kappa_high")
 FAITHFUL = ("faithfulness", "low", "high")
 AGAINST = ("against, any tokens", "labelled")
 AGAINST_BY_CLASS = ("against, same part of speech", "labelled")
@@ -307,6 +308,34 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
     ("evaluation", rf"the one that was not {NUMBER} \({NUMBER} to {NUMBER}\)",
      row("evaluation/instruct-held-out", "model", "instruct 4", VALUE, measure="words", group="held out",
          what="beyond other instructions")),
+    ("evaluation", rf"stories2M by {NUMBER} of two steps, {NUMBER} to {NUMBER}, of facts",
+     row("evaluation/facts-controls", "grader", "likelihood of stories2M", ("difference", "low", "high"),
+         damage="wrong ending")),
+    ("evaluation", rf"and by {NUMBER}, {NUMBER} to {NUMBER}, of reasoning",
+     row("evaluation/reasoning-controls", "grader", "likelihood of stories2M", ("difference", "low", "high"),
+         damage="wrong ending")),
+    ("evaluation", rf"quadratic kappa of facts is {NUMBER}, {NUMBER} to {NUMBER};",
+     row("evaluation/facts-agreement", "first", "match", KAPPA, second="likelihood of stories2M")),
+    ("evaluation", rf"permuted weights' {NUMBER}, -{NUMBER} to {NUMBER}\) or with each other",
+     lambda figures: [abs(v) for v in row("evaluation/facts-agreement", "first", "match", KAPPA,
+                                          second="likelihood of untrained")(figures)]),
+    ("evaluation", rf"or with each other \({NUMBER}, {NUMBER} to {NUMBER};",
+     row("evaluation/facts-agreement", "first", "likelihood of stories2M", KAPPA, second="likelihood of stories260K")),
+    ("evaluation", rf"stories260K with permuted weights {NUMBER}, {NUMBER} to {NUMBER}\)",
+     row("evaluation/facts-agreement", "first", "likelihood of stories260K", KAPPA, second="likelihood of untrained")),
+    ("evaluation", rf"By stories2M, {NUMBER} of its own texts on facts state the right ending \({NUMBER} to {NUMBER}\)",
+     row("evaluation/facts", "model", "stories2M", VALUE, score="success, by likelihood of stories2M")),
+    ("evaluation", rf"of permuted weights' {NUMBER} \({NUMBER} to {NUMBER}\) and",
+     row("evaluation/facts", "model", "untrained", VALUE, score="success, by likelihood of stories2M")),
+    ("evaluation", rf"at {NUMBER} of 10 with four layers \({NUMBER} to {NUMBER}; true",
+     row("evaluation/instruct-grades", "model", "instruct 4", VALUE, axis="instructions", group="all", what="score")),
+    ("evaluation", rf"at {NUMBER} with one \({NUMBER} to {NUMBER}\)",
+     row("evaluation/instruct-grades", "model", "instruct 1", VALUE, axis="instructions", group="all", what="score")),
+    ("evaluation", rf"with one \([^)]*\), {NUMBER} less \({NUMBER} to {NUMBER}\)",
+     row("evaluation/instruct-grades", "model", "instruct 4", VALUE, axis="instructions", group="all",
+         what="score less instruct 1's")),
+    ("evaluation", rf"at {NUMBER} where none was ever seen \({NUMBER} to {NUMBER}\)",
+     row("evaluation/instruct-grades", "model", "128x4", VALUE, axis="instructions", group="all", what="score")),
     ("evaluation", rf"asked for is not written \({NUMBER}, {NUMBER} to {NUMBER}\)",
      row("evaluation/instruct", "model", "instruct 4", VALUE, measure="sentence", group="all", what="score")),
 ]  # fmt: skip
