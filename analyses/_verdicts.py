@@ -1,9 +1,11 @@
 """Fail, partial or success by story models' log-probabilities, with what their controls say, and by matching."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from tslens.evaluation import grading
@@ -14,6 +16,7 @@ from tslens.evaluation.grading.likelihood import LikelihoodGrader
 from tslens.evaluation.grading.suites import RUBRIC, controls_of, texts_of
 from tslens.evaluation.matching import label
 from tslens.plots import save
+from tslens.stats import clustered_share
 
 if TYPE_CHECKING:
     from tslens.evaluation.suite_result import SuiteResult
@@ -48,28 +51,45 @@ class Matching:
 
 
 def judged(
-    answered: "SuiteResult", asked: "Suite", graders: "Mapping[str, LanguageModel]", folder: Path
+    answered: "SuiteResult",
+    asked: "Suite",
+    graders: "Mapping[str, LanguageModel]",
+    true: Sequence[grading.GradedText],
+    folder: Path,
 ) -> "SuiteResult":
     """The answers with the verdicts of every grader that its controls call trusted; a coloured table of each of these,
-    the controls of all, and how far any two agree are saved in the folder. An untrained grader reads one text of each
-    prompt, with the controls."""
+    the controls of all, how far any two agree, and what they say of sentences that have nothing to do with the prompt
+    are saved in the folder. Half of the true endings are what verdicts are compared with, the others such sentences. An
+    untrained grader reads one text of each prompt."""
     texts, by = texts_of(answered, asked), grading.rubric(RUBRIC)
-    made = controls_of(texts, asked)
-    grades, controls = [grading.grade(texts, Matching(asked), by, [])], []
+    made, half = controls_of(texts, asked), len(true) // 2
+    one_each = texts[: len(asked.by_hand) * (each := len(answered.completions[0][0])) : each]
+    neither = [replace(text, completion=other.completion) for text in one_each for other in true[half : half + 5]]
+    grades, controls, of_neither = [grading.grade(texts, Matching(asked), by, [])], [], []
     for name, model in graders.items():
-        one = LikelihoodGrader(model, name=f"likelihood of {name}")
+        one = LikelihoodGrader(model, true[:half], name=f"likelihood of {name}")
         if name == UNTRAINED:
-            labelled, found = answered, grading.grade(texts[:: len(answered.completions[0][0])], one, by, made)
+            labelled, found = answered, grading.grade(texts[::each], one, by, made)
         else:
             labelled, found = grading.graded(answered, asked, one, made)
         trust = found.trust[by.axes[0].name]
         grades.append(found)
         controls.append(grading.controlled(found, by).summary().assign(grader=one.name, trust=trust))
+        of_neither.append({"grader": one.name} | _shares(grading.grade(neither, one, by, []).of_texts(neither)[:, 0]))
         if trust == TRUSTED and name != UNTRAINED:
             answered, table = labelled, labelled.by_label()
             save(coloured_figure(answered, one.name), folder / f"{asked.name}-{name}.svg", table[table.by == one.name])
-    told, agreed = pd.concat(controls), grading.agreement(grades)
-    told.to_csv(folder / f"{asked.name}-controls.csv", index=False)
-    agreed.to_frame().to_csv(folder / f"{asked.name}-agreement.csv", index=False)
-    print(told, agreed, sep="\n")
+    tables = {"controls": pd.concat(controls), "agreement": grading.agreement(grades).to_frame()}
+    for name, table in (tables | {"neither": pd.DataFrame(of_neither)}).items():
+        table.to_csv(folder / f"{asked.name}-{name}.csv", index=False)
+        print(table.to_string())
     return answered
+
+
+def _shares(scores: np.ndarray) -> dict[str, float]:
+    """The shares of success and of fail, each with its interval over prompts; of each prompt five texts in a row."""
+    found: dict[str, float] = {}
+    for name, score in (("success", 3), ("fail", 1)):
+        share = clustered_share(np.asarray(scores == score, dtype=float), np.arange(len(scores)) // 5)
+        found |= {name: share.estimate, f"{name}, low": share.low, f"{name}, high": share.high}
+    return found

@@ -103,7 +103,7 @@ from tslens.evaluation import copies as measure
 from tslens.evaluation.card import card, controls, reference, score_texts
 from tslens.evaluation.coloured import coloured_figure
 from tslens.evaluation.grading import controlled, rubric
-from tslens.evaluation.grading.controls import CONTROLS, true_stories
+from tslens.evaluation.grading.controls import CONTROLS, true_endings, true_stories
 from tslens.evaluation.grading.controls import controls as control_texts
 from tslens.evaluation.grading.likelihood import LikelihoodGrader
 from tslens.evaluation.instruct import graded as instruct_graded
@@ -166,7 +166,8 @@ def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
     """Prompts, pairs and the card."""
     for name in suites():
         answered = evaluate(models, suite(name), written=COMPLETIONS)
-        answered = judged(answered, suite(name), {who: models[who] for who in JUDGES if who in models}, folder)
+        judges = {who: models[who] for who in JUDGES if who in models}
+        answered = judged(answered, suite(name), judges, true_endings(asked.stories, 2 * WRITTEN), folder)
         save(answered.figure(), folder / f"{name}.svg", answered.summary())
         answered.differences().to_csv(folder / f"{name}-differences.csv", index=False)
         matched = answered.by_label().query("by == 'match'")

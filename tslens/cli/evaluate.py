@@ -8,7 +8,16 @@ from cyclopts import Parameter
 
 from tslens.cli.card import MADE, CardOptions, HeldOut, NGram, Usual, deliver_card
 from tslens.cli.delivery import Delivery, delivery, print_json
-from tslens.cli.graders import Graders, charged, confirm_cost, deliver_agreement, exit_code, graders_of, place_of
+from tslens.cli.graders import (
+    Graders,
+    charged,
+    confirm_cost,
+    deliver_agreement,
+    exit_code,
+    graders_of,
+    place_of,
+    true_texts,
+)
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, ModelTwins, Precision, load_models
 from tslens.cli.suites import Written, answered, keep
@@ -97,7 +106,7 @@ def _labelled(
 
     texts, rubric = texts_of(found, suite), grading.rubric(RUBRIC)
     controls = controls_of(texts, suite, seed)
-    asked = graders_of(names, (), rubric, large, precision)  # a verdict ranks among no true endings
+    asked = graders_of(names, true_texts(texts, None)[1], rubric, large, precision)
     confirm_cost(asked, texts, controls, rubric, 0, seed, large.yes)
     beside: list[tuple[GradesResult, ControlsResult]] = []
     with charged(asked):

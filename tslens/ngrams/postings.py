@@ -66,7 +66,8 @@ def write_postings(folder: Path, name: str, chunks: Chunks, what: str) -> None:
 
 def open_postings(folder: Path, name: str) -> Postings:
     """The posting lists of this name in the folder. InputError if a file is missing or was cut off."""
-    keys, ends = (mapped(folder / f"{name}-{part}.bin", "int64") for part in ("keys", "ends"))
+    ends = mapped(folder / f"{name}-ends.bin", "int64")
+    keys = mapped(folder / f"{name}-keys.bin", "int64", len(ends))
     return Postings(keys, ends, mapped(folder / f"{name}-stories.bin", "uint32", int(ends[-1]) if len(ends) else 0))
 
 

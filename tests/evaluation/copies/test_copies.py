@@ -193,12 +193,12 @@ AWKWARD = (
 )
 
 
-@pytest.mark.parametrize(("at_a_time", "part", "first"), [(7, 1000, 1), (4096, 1 << 22, 64)])
-def test_the_nearest_is_that_of_all_stories(made, tmp_path, monkeypatch, at_a_time, part, first):
+@pytest.mark.parametrize(("at_a_time", "part", "frequent"), [(7, 1000, 5), (4096, 1 << 22, 64)])
+def test_the_nearest_is_that_of_all_stories(made, tmp_path, monkeypatch, at_a_time, part, frequent):
     """Every largest value and the first story that has it, by each text's comparison with each story."""
     monkeypatch.setattr(neighbours, "STORIES", at_a_time)
     monkeypatch.setattr(postings, "PART", part)
-    monkeypatch.setattr(nearest, "FIRST", first)
+    monkeypatch.setattr(neighbours, "FREQUENT", frequent)
     told = [*made[:60], *AWKWARD, *[""] * 8, "Don't — SHE DIDN’T!", "very very very", *made[:3]]
     index = build(told, tmp_path / "index")
     rare = [rare_words(story, index) for story in told]

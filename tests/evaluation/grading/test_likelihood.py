@@ -8,16 +8,16 @@ import torch
 
 from tslens import models
 from tslens.errors import InputError
-from tslens.evaluation.grading import Failure, Grade, GradedText, grade, rubric
+from tslens.evaluation.grading import Failure, Grade, GradedText, grade, rubric, stated
 from tslens.evaluation.grading.controls import CONTROLS, controls, true_endings, true_stories
 from tslens.evaluation.grading.likelihood import LEAST, MEASURES, LikelihoodGrader
-from tslens.evaluation.grading.stated import StatedEndings, stated_endings
+from tslens.evaluation.grading.stated import margins
 from tslens.evaluation.grading.suites import controls_of
-from tslens.evaluation.scores import FAIL, PARTIAL, SUCCESS
 from tslens.evaluation.suites import suite
 from tslens.models import Spec, build
 from tslens.models.twins import Twin
 from tslens.stories import stories
+from tslens.stories.sentences import sentences
 from tslens.tokenizer import Tokenizer
 
 
@@ -157,10 +157,9 @@ def judged(facts, completions):
     ]
 
 
-def test_verdicts_are_those_of_a_cloze_question(bundled):
-    """The endings' log-probabilities are the hooked forward's, and the rule is a factor of two."""
-    text = GradedText("Mia went out. She saw a", " cat. It ran", expected="cat / kitten", rejected="dog")
-    (found,) = stated_endings(bundled, [text])
+def test_margins_are_those_of_a_cloze_question(bundled):
+    """The endings' log-probabilities are the hooked forward's."""
+    text = GradedText("Mia went out. She saw a ", " cat, and it ran", expected="cat / kitten / ", rejected="dog")
     tokenizer = models.tokenizer_of(bundled)
 
     def of(context, ending):
@@ -169,50 +168,78 @@ def test_verdicts_are_those_of_a_cloze_question(bundled):
         scores = bundled(torch.tensor([whole])).log_softmax(-1)[0].detach()
         return sum(scores[i - 1, whole[i]].item() for i in range(len(before), len(whole)))
 
-    contexts = (text.prompt, f"{text.prompt} cat. She saw a")
-    for values, context in zip((found.before, found.after), contexts, strict=True):
-        wanted = [max(of(context, "cat"), of(context, "kitten")), of(context, "dog")]
-        np.testing.assert_allclose(values, wanted, atol=1e-3)
-    half = np.log(0.5)
-    for right, wrong, before, verdict in [
-        (0.0, half, (-9.0, -9.0), SUCCESS),
-        (0.0, half + 0.01, (-9.0, -9.0), PARTIAL),  # less than twice as probable
-        (0.0, half, (0.0, -9.0), PARTIAL),  # no more probable than before
-        (half, 0.0, (-9.0, -9.0), FAIL),
-        (half, 0.0, (-9.0, 0.0), PARTIAL),
-    ]:
-        assert StatedEndings(np.array(before), np.array([right, wrong])).verdict == verdict
+    context = "Mia went out. She saw a cat, and it ran. She saw a"
+    wanted = max(of(context, "cat"), of(context, "kitten")) - of(context, "dog")
+    turned = replace(text, expected=text.rejected, rejected=text.expected)
+    np.testing.assert_allclose(margins(bundled, [text, turned]), [wanted, -wanted], atol=1e-3)
+    assert margins(bundled, []).shape == (0,)
 
 
-def test_exchanging_right_and_wrong_endings_exchanges_fail_and_success(bundled, facts):
-    texts = judged(facts, lambda p: f" {p.accepted[0]}. Then they went home.")
+@pytest.mark.parametrize(
+    ("completion", "read"),
+    [
+        (" cat. It ran.", " cat."),
+        (', and "ran', ', and "ran.'),
+        (' "\nA dog barked!', " A dog barked!"),
+        (" ...\n", "..."),
+        (" …", "…"),
+    ],
+)
+def test_the_first_sentence_with_a_letter_is_read(completion, read):
+    assert stated._first_sentence(completion) == read
+
+
+def test_a_verdict_is_surprising_beside_other_sentences():
+    """Success and fail at most as often as `RARE` says, of margins that are drawn alike."""
+    others = np.arange(40.0)
+    assert [stated.verdict(margin, others) for margin in (39.5, 38.5, 20, 0.5, -0.5)] == [2, 2, 1, 0, 0]
+    assert [stated.verdict(margin, others) for margin in (37.5, 1.5)] == [1, 1]  # three of 41 are too many
+    drawn = np.random.default_rng(0).normal(size=(20_000, 41))
+    found = np.bincount([stated.verdict(row[0], row[1:]) for row in drawn], minlength=3) / len(drawn)
+    assert abs(found[0] - 2 / 41) < 0.006 and abs(found[2] - 2 / 41) < 0.006
+
+
+def first_sentences(texts):
+    return [replace(text, completion=sentences(text.completion)[0]) for text in texts]
+
+
+def test_exchanging_right_and_wrong_endings_exchanges_fail_and_success(bundled, facts, endings):
+    texts = judged(facts, lambda p: f" {p.accepted[0]}. Then they went home.")[:12]
     turned = [replace(text, expected=text.rejected, rejected=text.expected) for text in texts]
-    grader, by = LikelihoodGrader(bundled), rubric("verdict")
+    grader, by = LikelihoodGrader(bundled, first_sentences(endings[:LEAST])), rubric("verdict")
     one, other = ([grade.scores["verdict"] for grade in grader.grade(each, by)] for each in (texts, turned))
-    assert [4 - score for score in one] == other and {1, 2, 3} == {*one, *other}
-    assert np.mean(one) > 2.4
+    assert [4 - score for score in one] == other and np.mean(one) > 2.4
 
 
-def test_its_verdicts_are_trusted_where_it_was_trained_and_nowhere_else(bundled, facts):
-    """Of a text that says neither, most are partial; the same weights permuted are not to be trusted."""
-    texts = judged(facts, lambda _: " They all went home.")
+def test_its_verdicts_are_trusted_where_it_was_trained_and_nowhere_else(bundled, facts, endings):
+    """Of sentences that say neither, success and fail are rare; the same weights permuted are not to be trusted."""
+    others = first_sentences(endings)
+    texts = [
+        replace(text, completion=f" {other.completion}")
+        for text in judged(facts, lambda _: "")[:16]
+        for other in others[:8]
+    ]
     by, made = rubric("verdict"), controls_of(texts, facts)
-    trained, untrained = (
-        grade(texts, LikelihoodGrader(model), by, made) for model in (bundled, Twin("permuted", 0).of(bundled))
-    )
+    asked = (bundled, Twin("permuted", 0).of(bundled))
+    trained, untrained = (grade(texts, LikelihoodGrader(model, others[25:]), by, made) for model in asked)
     assert trained.trust == {"verdict": "trusted"}
     assert untrained.trust["verdict"].startswith("untrustworthy (misses wrong ending")
-    assert (trained.of_texts(texts) == 2).mean() > 0.6
+    assert (trained.of_texts(texts) == 3).mean() < 0.15 and (trained.of_texts(texts) == 1).mean() < 0.15
 
 
 def test_a_text_without_a_verdict_says_why(tiny):
     whole = GradedText("a cat saw", " the dog", expected="the dog", rejected="the bird")
-    texts = [whole, replace(whole, rejected=""), replace(whole, prompt=" "), replace(whole, prompt="a cat saw " * 9)]
-    grader = LikelihoodGrader(tiny)
+    texts = [
+        whole,
+        replace(whole, rejected=" "),
+        replace(whole, prompt=" "),
+        replace(whole, completion="a cat saw " * 9),
+    ]
+    grader = LikelihoodGrader(tiny, [GradedText("a", "the bird")] * LEAST)
     found = grader.grade(texts, rubric("verdict"))
     assert isinstance(found[0], Grade) and grader.failed == 3
     assert [one.why for one in found[1:3]] == ["its prompt has no right and wrong endings"] * 2
-    assert found[3] == Failure("the prompt fills the model's context")
+    assert found[3] == Failure("the context does not hold the prompt and the first sentence after it")
     assert grader.grade_empty(whole, rubric("verdict")) == Grade({"verdict": 1})
 
 

@@ -19,8 +19,8 @@ from tslens.ngrams.postings import Postings, open_postings, write_postings
 VERSION = 1
 """Of the files."""
 STORIES = 4096  # that are read at a time
-FREQUENT = 64  # words without posting lists: most stories have them
-PAIRS, RARE, N_PAIRS, SIZES = "pairs", "rare", "n-pairs.bin", "sizes.bin"
+FREQUENT = 64  # words that are counted in every story, because most stories have them
+PAIRS, RARE, N_PAIRS, COUNTS, SIZES = "pairs", "rare", "n-pairs.bin", "frequent.bin", "sizes.bin"
 
 
 class WordTables:
@@ -37,9 +37,9 @@ class WordTables:
         """The logarithm of each word's rarity, by its number; 0 of marks."""
         counts = np.where(self.weights > 0, [0, *index.vocabulary.values()], 0)
         order = np.argsort(-counts, kind="stable")[:FREQUENT]
-        self.frequent = np.zeros(len(counts), dtype=bool)
-        """Whether a word is one of the most frequent."""
-        self.frequent[order[counts[order] > 0]] = True
+        self.column = np.full(len(counts), -1)
+        """The row of a frequent word in `Neighbours.frequent`; -1 of others."""
+        self.column[order[counts[order] > 0]] = np.arange((counts[order] > 0).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +51,11 @@ class Neighbours:
     """By pairs of ROUGE's words: the first one's number times 2^32, and the second one's."""
     n_pairs: Int[np.ndarray, " story"]
     rare: Postings
-    """By the numbers of the index's words."""
-    sizes: Float[np.ndarray, "kind story"]
-    """Root of the sum of squares of a story's counts of words times their weights: of all, and of the frequent ones."""
+    """By the numbers of the index's words, but for the most frequent."""
+    frequent: Int[np.ndarray, "word story"]
+    """How often each story has each of the most frequent words."""
+    sizes: Float[np.ndarray, " story"]
+    """Root of the sum of squares of a story's counts of words times their weights."""
 
     folder: Path
 
@@ -71,20 +73,25 @@ class Neighbours:
 def neighbours(index: Index) -> Neighbours:
     """The stories of an index by what they have, kept in a folder beside it; made if that is not there.
 
-    Disk: 4 bytes for each word pair, and for each word but the most frequent. Memory while they are made: about 500 MB.
+    Disk: 4 bytes for each word pair and each word but the most frequent, 16 for each different one, and 272 a story.
+    Memory while they are made: about 500 MB, and 272 bytes a story.
     """
     folder = index.folder.with_name(f"{index.folder.name}-nearest-{VERSION}")
     lock.sweep(folder)
     if not folder.is_dir():
-        with lock.held(folder, otherwise="wait for it to end"), files.atomic_folder(folder) as scratch:
-            _make(index, scratch)
+        with lock.held(folder, otherwise="wait for it to end"):
+            if not folder.is_dir():  # nor made by another process in the meantime
+                with files.atomic_folder(folder) as scratch:
+                    _make(index, scratch)
     n = index.n_stories
+    counts = mapped(folder / COUNTS, "int32")
     return Neighbours(
         index,
         open_postings(folder, PAIRS),
         mapped(folder / N_PAIRS, "int64", n),
         open_postings(folder, RARE),
-        mapped(folder / SIZES, "float64", 2 * n).reshape(2, n),
+        counts.reshape(-1, n),
+        mapped(folder / SIZES, "float64", n),
         folder,
     )
 
@@ -104,24 +111,25 @@ def _make(index: Index, folder: Path) -> None:
             yield (flat[:-1] << 32 | flat[1:])[same], of[:-1][same]
 
     def rare() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        wanted = (known.weights > 0) & ~known.frequent
+        wanted = (known.weights > 0) & (known.column < 0)
         for tokens, story in _read(index):
             there = wanted[tokens]
             yield tokens[there], story[there]
 
     write_postings(folder, PAIRS, pairs, "word pairs")
     write_postings(folder, RARE, rare, "words")
-    n_pairs = np.zeros(index.n_stories, dtype=np.int64)
-    squares = np.zeros((2, index.n_stories))
+    n_pairs, squares = np.zeros(index.n_stories, dtype=np.int64), np.zeros(index.n_stories)
+    frequent = np.zeros((known.column.max(initial=-1) + 1, index.n_stories), dtype=np.int32)
     for (_, of), (tokens, story) in zip(pairs(), _read(index), strict=True):
-        n_pairs += np.bincount(of, minlength=len(n_pairs))
+        first, n = int(story[0]), int(story[-1] - story[0]) + 1
+        n_pairs[first : first + n] += np.bincount(of - first, minlength=n)
         keys, times = np.unique(story << 32 | tokens, return_counts=True)
-        found, values = keys >> 32, (times * known.weights[keys & 0xFFFFFFFF]) ** 2
-        squares += [
-            np.bincount(found, values, minlength=len(n_pairs)),
-            np.bincount(found, values * known.frequent[keys & 0xFFFFFFFF], minlength=len(n_pairs)),
-        ]
+        found, word = keys >> 32, keys & 0xFFFFFFFF
+        squares[first : first + n] += np.bincount(found - first, (times * known.weights[word]) ** 2, minlength=n)
+        there = known.column[word] >= 0
+        frequent[known.column[word[there]], found[there]] = times[there]
     n_pairs.tofile(folder / N_PAIRS)
+    frequent.tofile(folder / COUNTS)
     np.sqrt(squares).tofile(folder / SIZES)
 
 

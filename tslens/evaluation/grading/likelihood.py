@@ -14,7 +14,7 @@ from tslens import forward, progress
 from tslens.errors import InputError
 from tslens.evaluation.grading.graders import Failure, Grade, lowest
 from tslens.evaluation.grading.rubrics import Axis, Rubric
-from tslens.evaluation.grading.stated import can_be_judged, stated_endings
+from tslens.evaluation.grading.stated import can_be_judged, margins, verdict
 from tslens.evaluation.grading.texts import GradedText
 from tslens.evaluation.scores import VERDICTS
 from tslens.models import name_of, spec_of, story_tokenizer_of
@@ -31,8 +31,8 @@ MEASURES = {
 }
 """What stands for each axis, by rank among true endings. No log-probability stands for creativity or an age."""
 LEAST = 40
-"""True endings among which a text is ranked, at least."""
-TOO_LONG = "the prompt fills the model's context"
+"""True endings among which a text is ranked, at least; as many as a verdict is compared with."""
+TOO_LONG, NO_ENDINGS = "the prompt fills the model's context", "its prompt has no right and wrong endings"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ class TextLikelihood:
 class LikelihoodGrader:
     """Scores a text by a loaded model's log-probabilities: its rank among true endings of stories, in ten
     equal classes for an axis of ten. It knows what is usual for the model's training stories, not what is good. Where
-    the prompt has right and wrong endings, it says which of them the text states: fail, partial or success.
+    the prompt has right and wrong endings, it says which of them the first sentence states: fail, partial or success,
+    by how probable it makes the right one beside the wrong one, and by how probable true endings make it (`stated`).
 
     The text and each true ending are compared over as many tokens as both have, because a prompt says more about the
     beginning of what follows than about the rest: by the whole texts, short ones would rank above long ones. The gain
@@ -71,13 +72,15 @@ class LikelihoodGrader:
     """
 
     model: "LanguageModel"
-    true: Sequence[GradedText] = ()
-    """True endings, which should be none of the texts to be graded; only the verdict needs none."""
+    true: Sequence[GradedText]
+    """True endings, which should be none of the texts to be graded."""
     precision: str = "float32"
     is_settled: bool = True
     name: str = ""
     _ranked: list[TextLikelihood] = field(default_factory=list, repr=False)
     """Of the true endings."""
+    _others: dict[tuple[str, str, str], Float[np.ndarray, " true"]] = field(default_factory=dict, repr=False)
+    """The margins of each prompt and its endings after the first sentences of the true endings (`stated`)."""
     failed: int = 0
     """Texts that could not be graded."""
 
@@ -90,7 +93,7 @@ class LikelihoodGrader:
         if not (ranked or judged):
             known = f"{', '.join(MEASURES)} and {', '.join(VERDICTS)}"
             raise InputError(f"{self.name} scores {known}; the rubric {rubric.name!r} has none of these.")
-        if ranked and len(self.true) < LEAST:
+        if len(self.true) < LEAST:
             raise InputError(f"{len(self.true)} true endings to rank among are too few; give {LEAST} or more.")
 
     def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
@@ -114,16 +117,23 @@ class LikelihoodGrader:
 
     def _verdicts(self, texts: Sequence[GradedText], axes: Sequence[Axis]) -> list[Grade | Failure]:
         asked = [text for text in texts if can_be_judged(text)]
-        stated = iter(stated_endings(self.model, asked, precision=self.precision) if asked else ())
-        grades: list[Grade | Failure] = []
-        for text in texts:
-            if not can_be_judged(text):
-                grades.append(Failure("its prompt has no right and wrong endings"))
-            elif (one := next(stated)) is None:
-                grades.append(Failure(TOO_LONG))
-            else:
-                grades.append(Grade({axis.name: one.verdict + 1 for axis in axes}))
-        return grades
+        unseen = sorted({(text.prompt, text.expected, text.rejected) for text in asked} - self._others.keys())
+        compared = [
+            GradedText(prompt, true.completion, expected=right, rejected=wrong)
+            for prompt, right, wrong in unseen
+            for true in self.true[:LEAST]
+        ]
+        found = margins(self.model, [*asked, *compared], precision=self.precision)
+        rows = found[len(asked) :].reshape(-1, LEAST)
+        self._others |= {key: row[np.isfinite(row)] for key, row in zip(unseen, rows, strict=True)}
+        said = iter(found[: len(asked)].tolist())
+        return [self._verdict(text, next(said), axes) if can_be_judged(text) else Failure(NO_ENDINGS) for text in texts]
+
+    def _verdict(self, text: GradedText, margin: float, axes: Sequence[Axis]) -> Grade | Failure:
+        if math.isnan(margin):
+            return Failure("the context does not hold the prompt and the first sentence after it")
+        others = self._others[text.prompt, text.expected, text.rejected]
+        return Grade({axis.name: 1 + verdict(margin, others) for axis in axes})
 
     def _grade(self, axes: Sequence[Axis], text: TextLikelihood) -> Grade:
         scores = {axis.name: self._score(axis, text) for axis in axes}

@@ -1,67 +1,77 @@
 """Which ending a continuation states, by a story model's log-probabilities: fail, partial or success."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
 from tslens.evaluation.grading.texts import BETWEEN, GradedText
 from tslens.evaluation.lines import ending_log_probabilities
-from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, SUCCESS
+from tslens.evaluation.scores import FAIL, PARTIAL, SUCCESS
 from tslens.stories.sentences import sentences
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-
-class StatedEndings(NamedTuple):
-    """The largest log-probability of a right and of a wrong ending of a text's prompt, in nats."""
-
-    before: Float[np.ndarray, " side"]
-    """After the prompt."""
-    after: Float[np.ndarray, " side"]
-    """After the prompt, the first sentence of the continuation and the prompt's last sentence once more."""
-
-    @property
-    def verdict(self) -> int:
-        """Success if the right ending is at least twice as probable as the wrong one after the continuation, and more
-        probable than before it; fail if that holds of the wrong ending; else partial."""
-        margin, (right_gains, wrong_gains) = self.after[0] - self.after[1], self.after > self.before
-        if margin >= EVEN and right_gains:
-            return SUCCESS
-        return FAIL if margin <= -EVEN and wrong_gains else PARTIAL
+RARE = 0.05
+"""A margin is surprising that no more of the sentences reach that have nothing to do with the prompt."""
 
 
 def can_be_judged(text: GradedText) -> bool:
     """Whether a text comes with a prompt that has right and wrong endings."""
-    return bool(text.prompt.strip() and text.expected and text.rejected)
+    return bool(text.prompt.strip() and _endings(text.expected) and _endings(text.rejected))
 
 
-def stated_endings(
+def verdict(margin: float, others: Float[np.ndarray, " other"]) -> int:
+    """Success for a margin that hardly any of the others reaches, fail for one that hardly any falls to, else partial.
+
+    By the permutation p-value on each side (Phipson and Smyth 2010, doi:10.2202/1544-6115.1585), at most `RARE`: of
+    sentences that have nothing to do with the prompt so many are called a success, and as many a fail.
+    """
+    above, below = ((1 + int(hits.sum())) / (1 + len(others)) for hits in (others >= margin, others <= margin))
+    return SUCCESS if above <= RARE else FAIL if below <= RARE else PARTIAL
+
+
+def margins(
     model: "LanguageModel", texts: Sequence[GradedText], *, precision: str = "float32"
-) -> list[StatedEndings | None]:
-    """What the model expects of each text's endings before and after the continuation; None where the context does not
-    hold them.
+) -> Float[np.ndarray, " text"]:
+    """How much more probable the best right ending of each text is than the best wrong one, in nats, after the first
+    sentence of the continuation; NaN where the context does not hold them.
 
-    The model is asked a cloze question, the prompt's last sentence, which it has just read with the continuation: small
-    models repeat what they have read (induction, Olsson et al. 2022, arXiv 2209.11895). A continuation in other words
-    counts as far as they make the right ending probable. Exchanging right and wrong endings exchanges success and fail.
+    The model is asked a cloze question: the prompt's last sentence once more, which it has just read with the
+    continuation. Small models repeat what they have read (induction, Olsson et al. 2022, arXiv 2209.11895). Exchanging
+    right and wrong endings changes the sign.
     """
     asked: list[tuple[str, str]] = []
     sizes = []
     for text in texts:
-        sides = [said.split(BETWEEN) for said in (text.expected, text.rejected)]
-        contexts = (text.prompt, f"{text.prompt} {_first_sentence(text)} {sentences(text.prompt)[-1]}")
-        asked += [(context, f" {ending}") for context in contexts for side in sides for ending in side]
-        sizes += [len(side) for _ in contexts for side in sides]
-    once = list(dict.fromkeys(asked))  # several texts have the same prompt
+        prompt = text.prompt.rstrip()
+        context = f"{prompt}{_first_sentence(text.completion)} {sentences(prompt)[-1]}"
+        sides = [_endings(said) for said in (text.expected, text.rejected)]
+        asked += [(context, f" {ending}") for side in sides for ending in side]
+        sizes += [len(side) for side in sides]
+    once = list(dict.fromkeys(asked))
     said = dict(zip(once, ending_log_probabilities(model, once, precision=precision), strict=True))
-    found = np.split(np.array([said[one] for one in asked]), np.cumsum(sizes)[:-1])
-    best = np.array([values.max() for values in found]).reshape(-1, 2, 2)
-    return [StatedEndings(*one) if np.isfinite(one).all() else None for one in best]
+    best = [max(values, default=0.0) for values in _split([said[one] for one in asked], sizes)]
+    found: np.ndarray = -np.diff(np.array(best).reshape(-1, 2))[:, 0]
+    return found
 
 
-def _first_sentence(text: GradedText) -> str:
-    said = sentences(text.completion)[0]
-    return said if said[-1] in '.!?"”' else f"{said}."
+def _split(values: Sequence[float], sizes: Sequence[int]) -> list[list[float]]:
+    """Consecutive values in groups of these sizes; one with a NaN is NaN alone."""
+    ends = np.cumsum(sizes)
+    groups = [list(values[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
+    return [[np.nan] if np.isnan(group).any() else group for group in groups]
+
+
+def _endings(said: str) -> list[str]:
+    return [ending.strip() for ending in said.split(BETWEEN) if ending.strip()]
+
+
+def _first_sentence(completion: str) -> str:
+    """The first sentence that has a letter, as it goes on after the prompt, with a full stop if it has no end."""
+    told = [one for one in sentences(completion) if any(sign.isalpha() for sign in one)]
+    said = told[0] if told else completion.strip()
+    joint = " " if said[:1].isalnum() or said[:1] in "\"“‘'(" else ""
+    return f"{joint}{said}{'.' if said[-1:].isalnum() else ''}"
