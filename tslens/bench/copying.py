@@ -1,5 +1,6 @@
 """Speed of looking for copies: all pairs by ROUGE, and the n-gram index of a corpus."""
 
+import dataclasses
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -107,6 +108,13 @@ def _query(size: Size, name: str) -> Measured:
     return Measured(float(found.estimate), float(found.low), float(found.high), ASKED)
 
 
+def _nearest(size: Size) -> Measured:
+    """A query reads lists that grow with the stories."""
+    found, stories = _query(size, "nearest"), _measured(size)[3]
+    whole = f"{found.value / stories * WHOLE:,.0f} ms for two million"
+    return dataclasses.replace(found, ours=f"{stories / found.value:,.0f} stories/ms", theirs=whole)
+
+
 BENCHMARKS = (
     Benchmark(
         "copies-pairs", "ROUGE-2 of all pairs among 1,000 stories, pairs a second", "rouge-score", Target(200), _pairs
@@ -125,7 +133,7 @@ BENCHMARKS = (
         "the nearest story to a text, of all, by ROUGE-2 and by rare words, median",
         "milliseconds",
         None,
-        lambda size: _query(size, "nearest"),
+        _nearest,
         " ms",
     ),
     Benchmark(
