@@ -211,6 +211,7 @@ def test_exchanging_right_and_wrong_endings_exchanges_fail_and_success(bundled, 
     assert [4 - score for score in one] == other and np.mean(one) > 2.4
 
 
+@pytest.mark.thorough
 def test_its_verdicts_are_trusted_where_it_was_trained_and_nowhere_else(bundled, facts, endings):
     """Of sentences that say neither, success and fail are rare; the same weights permuted are not to be trusted."""
     others = first_sentences(endings)
