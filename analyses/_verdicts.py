@@ -62,8 +62,8 @@ def judged(
     are saved in the folder. Half of the true endings are what verdicts are compared with, the others such sentences. An
     untrained grader reads one text of each prompt."""
     texts, by = texts_of(answered, asked), grading.rubric(RUBRIC)
-    made, half = controls_of(texts, asked), len(true) // 2
-    one_each = texts[: len(asked.by_hand) * (each := len(answered.completions[0][0])) : each]
+    made, half, each = controls_of(texts, asked), len(true) // 2, len(answered.completions[0][0])
+    one_each = texts[: len(asked.by_hand) * each : each]
     neither = [replace(text, completion=other.completion) for text in one_each for other in true[half : half + 5]]
     grades, controls, of_neither = [grading.grade(texts, Matching(asked), by, [])], [], []
     for name, model in graders.items():

@@ -242,6 +242,8 @@ def test_a_text_without_a_verdict_says_why(tiny):
     assert [one.why for one in found[1:3]] == ["its prompt has no right and wrong endings"] * 2
     assert found[3] == Failure("the context does not hold the prompt and the first sentence after it")
     assert grader.grade_empty(whole, rubric("verdict")) == Grade({"verdict": 1})
+    long = LikelihoodGrader(tiny, [GradedText("a", "the bird " * 20)] * LEAST)  # the context holds none to compare with
+    assert long.grade([whole], rubric("verdict")) == [found[3]]
 
 
 def test_behind_instructions_the_gain_is_how_they_are_followed(bundled):

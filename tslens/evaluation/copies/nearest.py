@@ -32,8 +32,8 @@ class Closest(NamedTuple):
 
 
 def closest(texts: Sequence[str], known: Neighbours) -> list[Closest]:
-    """Compare every text with every story. Memory: about 60 bytes a story, and 20 for each place of a word or word pair
-    of the text in the stories."""
+    """Compare every text with every story, one text at a time. Memory: some numbers for each story, and for each place
+    in the stories of a text's words and word pairs."""
     return [_closest(text, known) for text in progress.track(texts, "comparing with training stories")]
 
 

@@ -74,7 +74,7 @@ def neighbours(index: Index) -> Neighbours:
     """The stories of an index by what they have, kept in a folder beside it; made if that is not there.
 
     Disk: 4 bytes for each word pair and each word but the most frequent, 16 for each different one, and 272 a story.
-    Memory while they are made: about 500 MB, and 272 bytes a story.
+    Memory while they are made: that of `write_postings`, and 272 bytes a story.
     """
     folder = index.folder.with_name(f"{index.folder.name}-nearest-{VERSION}")
     lock.sweep(folder)

@@ -14,7 +14,7 @@ from tslens import forward, progress
 from tslens.errors import InputError
 from tslens.evaluation.grading.graders import Failure, Grade, lowest
 from tslens.evaluation.grading.rubrics import Axis, Rubric
-from tslens.evaluation.grading.stated import can_be_judged, margins, verdict
+from tslens.evaluation.grading.stated import RARE, can_be_judged, margins, verdict
 from tslens.evaluation.grading.texts import GradedText
 from tslens.evaluation.scores import VERDICTS
 from tslens.models import name_of, spec_of, story_tokenizer_of
@@ -130,9 +130,9 @@ class LikelihoodGrader:
         return [self._verdict(text, next(said), axes) if can_be_judged(text) else Failure(NO_ENDINGS) for text in texts]
 
     def _verdict(self, text: GradedText, margin: float, axes: Sequence[Axis]) -> Grade | Failure:
-        if math.isnan(margin):
-            return Failure("the context does not hold the prompt and the first sentence after it")
         others = self._others[text.prompt, text.expected, text.rejected]
+        if math.isnan(margin) or RARE * (1 + len(others)) < 1:  # of so few none is rare
+            return Failure("the context does not hold the prompt and the first sentence after it")
         return Grade({axis.name: 1 + verdict(margin, others) for axis in axes})
 
     def _grade(self, axes: Sequence[Axis], text: TextLikelihood) -> Grade:
