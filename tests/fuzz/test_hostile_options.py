@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.given import GRADE, SMALL
 from tests.fuzz.hostile import NAMES, NUMBERS, SETTINGS, special_files
-from tests.fuzz.running import DRAWN, Case, Runner, check
+from tests.fuzz.running import DRAWN, NO_NUMBER, Case, Runner, check
 from tslens.cli import build_app
 from tslens.cli.commands import COMMANDS
 
@@ -67,6 +67,7 @@ def test_every_command_has_a_base() -> None:
 def options(words: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """Every option of a command, as it is named, with hostile values of its kind; and its operands, without a name."""
     app = build_app(words.split())
+    numerals = tuple(number for number in NUMBERS if not NO_NUMBER.search(number))  # a name is printed as it was given
     for word in words.split():
         app = app[word]
     found = []
@@ -80,9 +81,9 @@ def options(words: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
         elif kinds & {int, float} or any(set(get_args(kind)) & {int, float} for kind in kinds):
             found.append((name, NUMBERS, NAMES))
         elif name:
-            found.append((name, NAMES, NUMBERS))
+            found.append((name, NAMES, numerals))
         else:
-            found.append(("", NAMES, NUMBERS))
+            found.append(("", NAMES, numerals))
     return found
 
 
