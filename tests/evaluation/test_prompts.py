@@ -12,6 +12,7 @@ from tslens import models, plots, stats
 from tslens.evaluation.coloured import coloured_figure, coloured_html
 from tslens.evaluation.matching import label
 from tslens.evaluation.prompts import evaluate
+from tslens.evaluation.scores import partners
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite, suite, suites
 from tslens.evaluation.untrained import untrained
@@ -163,6 +164,13 @@ def test_verdicts_follow_the_margin_and_the_labels():
         graded.labelled(2)
 
 
+def test_the_null_of_a_prompt_is_another_pair():
+    assert partners(2) == [] and partners(4) == [2, 3, 0, 1] and partners(6) == [2, 3, 4, 5, 0, 1]
+    for n in range(4, 70, 2):
+        found = partners(n)
+        assert sorted(found) == list(range(n)) and all(i // 2 != j // 2 for i, j in enumerate(found))
+
+
 def test_several_models_and_what_they_write(model, tmp_path):
     result = evaluate([model, forgetful(model, tied=False)], SUITE, written=2, seed=3)
     assert result.models == ["16x1x2", "16x1x2 (2)"] and result.margin.shape == (2, 4)
@@ -172,8 +180,16 @@ def test_several_models_and_what_they_write(model, tmp_path):
     for own, labels in zip(result.completions, result.labels["match"], strict=True):
         for texts, found, prompt in zip(own, labels, SUITE.prompts, strict=True):
             assert found == [label(text, prompt) for text in texts]
+    for own, labels in zip(result.completions, result.chance["match"], strict=True):
+        for other, found, prompt in zip((2, 3, 0, 1), labels, SUITE.prompts, strict=True):
+            assert found == [label(text, prompt) for text in own[other]]
     again = SuiteResult.load(result.save(tmp_path))
-    assert again.labels == result.labels and again.completions == result.completions and str(again) == str(result)
+    assert (
+        again.labels == result.labels
+        and again.chance == result.chance
+        and again.completions == result.completions
+        and str(again) == str(result)
+    )
     rows = pd.read_csv(tmp_path / "SuiteResult/labels.csv")
     assert len(rows) == 2 * 4 and set(rows["by"]) == {"match"} and list(rows["text"]) == result.prompts * 2
     for row, found in zip(rows.itertuples(), [own for of in result.labels["match"] for own in of], strict=True):

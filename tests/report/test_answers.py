@@ -1,6 +1,7 @@
 """What is kept of an evaluation: by weights and prompts; a poorer answer takes no richer one's place."""
 
 import dataclasses
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -81,6 +82,8 @@ def test_a_poorer_answer_loses_nothing_that_is_kept(two: tuple[Any, Any]) -> Non
     (kept,) = answers.kept_suites(model)
     assert kept.models == ["n", "other name"] and kept.completions == [[[]] * 4, *found.completions]
     assert kept.labels == {by: [[[]] * 4, *rows] for by, rows in found.labels.items()}
+    assert kept.chance == {"match": [[], *found.chance["match"]]} and found.chance["match"]
+    assert kept.by_chance(2, 1).estimate == found.by_chance(2).estimate and math.isnan(kept.by_chance(2).estimate)
     assert kept.labelled(2, 1, "Anna").estimate == pytest.approx(1 / 3) and kept.verdicts("Anna").shape == (2, 4)
     more = labelled(another).with_labels("Ben", [GIVEN])
     answers.keep_suite(model, FACTS, more)  # richer: it takes the place

@@ -12,6 +12,7 @@ from tslens.errors import InputError
 from tslens.evaluation.kept_lines import kept_log_probabilities
 from tslens.evaluation.lines import first_of_ending
 from tslens.evaluation.matching import label
+from tslens.evaluation.scores import Labels, partners
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite
 from tslens.evaluation.writing import continuations
@@ -92,10 +93,15 @@ def _with_completions(
 ) -> SuiteResult:
     """The result with what each model writes after the prompts written by hand, labelled by matching."""
     texts = [_completions(model, suite.by_hand, written, seed, precision) for model in models.values()]
-    labels = [[[label(t, p) for t in own] for own, p in zip(each, suite.by_hand, strict=True)] for each in texts]
+    others = [[each[i] for i in partners(len(suite.by_hand))] for each in texts]
     how = f"{written} after each prompt, at temperature 1, seed {seed}, of at most {NEW_TOKENS} tokens"
     asked_to_write = dataclasses.replace(result, completions=texts, sampling=[how] * len(models))
-    return asked_to_write.with_labels("match", labels)
+    return asked_to_write.with_labels("match", _matched(texts, suite), chance=_matched(others, suite))
+
+
+def _matched(texts: Sequence[list[list[str]]], suite: Suite) -> Labels:
+    """The label of each text by model and prompt, by matching."""
+    return [[[label(t, p) for t in own] for own, p in zip(each, suite.by_hand, strict=False)] for each in texts]
 
 
 def _completions(

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
+
+from tslens.errors import InputError
+from tslens.stats import Interval, clustered_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +25,7 @@ EVEN = math.log(2)
 
 Labels = list[list[list[int | None]]]
 """A label (0 fail, 1 partial, 2 success; None where there is none) of each completion, by model and prompt."""
+GivenLabels = Sequence[Sequence[Sequence[int | None]]]
 UNRECORDED = "no control recorded"
 """What is said of a grader's labels that were stored without what its controls showed."""
 
@@ -61,6 +65,33 @@ def headline(found: "SuiteResult") -> str:
 def means(rows: Sequence[Sequence[float]]) -> Float[np.ndarray, " row"]:
     """The mean of each row; NaN for one without values."""
     return np.array([np.mean(row) if row else np.nan for row in rows])
+
+
+def share_of(label: int, rows: Sequence[Sequence[int | None]], topics: Int[np.ndarray, " prompt"]) -> Interval:
+    """The mean over prompts of the share of their texts with this label, with Wilson's 95% interval, topics as
+    clusters; NaN, from 0 to 1, if fewer than two topics have a label."""
+    shares = means([[float(x == label) for x in row if x is not None] for row in rows])
+    clusters = topics[: len(shares)][known := ~np.isnan(shares)]
+    if len(set(clusters)) < 2:
+        return Interval(math.nan, 0.0, 1.0, 0.95, "no labels")
+    return clustered_share(shares[known], clusters)
+
+
+def listed(by: str, labels: GivenLabels, completions: Sequence[Sequence[Sequence[str]]]) -> Labels:
+    """Labels as lists. InputError unless there is one label of each completion."""
+    given: Labels = [[list(row) for row in rows] for rows in labels]
+    if [[len(row) for row in rows] for rows in given] != [[len(row) for row in rows] for rows in completions]:
+        raise InputError(f"labels by {by!r} are not one for each completion, by model and prompt.")
+    if wrong := {x for rows in given for row in rows for x in row} - {None, FAIL, PARTIAL, SUCCESS}:
+        raise InputError(f"labels by {by!r} are 0 (fail), 1 (partial), 2 (success) or None; got {wrong.pop()!r}.")
+    return given
+
+
+def partners(prompts: int) -> list[int]:
+    """For each prompt written by hand another one, half the suite away, whose completions stand behind it as its null.
+    They are as far apart as can be because pairs are, and often neighbours too, about the same. Empty for one pair."""
+    shift = 2 * (prompts // 4)
+    return [(i + shift) % prompts for i in range(prompts)] if shift else []
 
 
 def _of_twins(found: "SuiteResult", model: str, part: str) -> str:

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +18,7 @@ from tslens.errors import InputError
 from tslens.evaluation import scores
 from tslens.evaluation.bits import bits_per_byte
 from tslens.evaluation.coloured import STYLE, coloured_figure, coloured_html
-from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, PARTS, SCORINGS, SUCCESS, VERDICTS, Labels, named
+from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, PARTS, SCORINGS, SUCCESS, VERDICTS, GivenLabels, Labels, named
 from tslens.result import Result
 from tslens.tables import as_text
 
@@ -69,6 +69,8 @@ class SuiteResult(Result):
     """What each model wrote after each prompt written by hand; empty if none was asked to write."""
     labels: dict[str, Labels] = dataclasses.field(default_factory=dict, kw_only=True)
     """Labels of the completions, by who gave them: `match` (see `matching`), or a grader."""
+    chance: dict[str, Labels] = dataclasses.field(default_factory=dict, kw_only=True)
+    """Labels, by the same, of completions that stand behind another prompt (`scores.partners`): their null."""
     sampling: list[str] = dataclasses.field(default_factory=list, kw_only=True)
     """How the completions of each model were drawn, in words; empty where none was, or where it was not recorded."""
     trust: dict[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
@@ -122,24 +124,21 @@ class SuiteResult(Result):
         """
         if by not in self.labels:
             raise InputError(f"{by!r} gave no labels. Labels are by: {', '.join(self.labels) or 'nobody'}.")
-        shares = scores.means([[float(x == label) for x in row if x is not None] for row in self.labels[by][model]])
-        clusters = self.topic.numpy()[: self.by_hand][known := ~np.isnan(shares)]
-        if len(set(clusters)) < 2:
-            return stats.Interval(math.nan, 0.0, 1.0, 0.95, "no labels")
-        return stats.clustered_share(shares[known], clusters)
+        return scores.share_of(label, self.labels[by][model], self.topic.numpy())
+
+    def by_chance(self, label: int, model: int = 0, by: str = "match") -> stats.Interval:
+        """The same of completions that stand behind another prompt; NaN where nobody labelled any."""
+        return scores.share_of(label, self.chance[by][model] if by in self.chance else [], self.topic.numpy())
 
     def with_labels(
-        self, by: str, labels: Sequence[Sequence[Sequence[int | None]]], trust: str | None = None
+        self, by: str, labels: GivenLabels, trust: str | None = None, chance: Labels | None = None
     ) -> "SuiteResult":
         """The result with the labels that a grader gave to its completions, and what its controls say of it, if there
-        were any. InputError unless there is one label of each completion."""
-        given: Labels = [[list(row) for row in rows] for rows in labels]
-        if [[len(row) for row in rows] for rows in given] != [[len(row) for row in rows] for rows in self.completions]:
-            raise InputError(f"labels by {by!r} are not one for each completion, by model and prompt.")
-        if wrong := {x for rows in given for row in rows for x in row} - {None, FAIL, PARTIAL, SUCCESS}:
-            raise InputError(f"labels by {by!r} are 0 (fail), 1 (partial), 2 (success) or None; got {wrong.pop()!r}.")
+        were any; and the labels by `chance`. InputError unless there is one label of each completion."""
+        given = scores.listed(by, labels, self.completions)
         told = {who: said for who, said in self.trust.items() if who != by} | ({by: trust} if trust else {})
-        return dataclasses.replace(self, labels=self.labels | {by: given}, trust=told)
+        null = {who: rows for who, rows in self.chance.items() if who != by} | ({by: chance} if chance else {})
+        return dataclasses.replace(self, labels=self.labels | {by: given}, trust=told, chance=null)
 
     def verdicts(self, by: str = "sum") -> Float[np.ndarray, "model by_hand"]:
         """Fail (0), partial (1) or success (2) of each model on each prompt written by hand; NaN without a label.
@@ -187,7 +186,8 @@ class SuiteResult(Result):
                 found += [("mean margin (nats)", self.mean_margin(i, part), 0.0)]
                 found += [("bits_per_byte of right endings", self.bits_per_byte(i, part), math.nan)]
                 for by, x in product(self.labels, (SUCCESS, FAIL)) if part == PARTS[0] else ():
-                    found += [(f"{VERDICTS[x]}, by {named(by, self.trust)}", self.labelled(x, i, by), math.nan)]
+                    null = self.by_chance(x, i, by).estimate
+                    found += [(f"{VERDICTS[x]}, by {named(by, self.trust)}", self.labelled(x, i, by), null)]
                 rows += [(model, part, what, s.estimate, s.low, s.high, chance) for what, s, chance in found]
         frame = pd.DataFrame(rows, columns=["model", "prompts", "score", "value", "low", "high", "without_reading"])
         return scores.beside_twins(frame, self.twins)

@@ -38,8 +38,9 @@ PATIENCE = 10.0
 """Seconds that one keeping of answers waits for another, which reads and writes a few files."""
 Kind = TypeVar("Kind", bound=Result)
 PAIRS = ("minimal-pairs", "minimal-pairs-of-others")
-Given = tuple[list[list[int | None]], str]
-"""A grader's labels of the completions of one model, and what its controls said of it then; empty if unknown."""
+Given = tuple[list[list[int | None]], str, list[list[int | None]]]
+"""A grader's labels of the completions of one model, what its controls said of it then, and its labels by chance; the
+last two are empty if unknown."""
 Written = tuple[list[list[str]], dict[str, Given], str]
 """The completions of one model by prompt, their labels by who gave them, and how the completions were drawn."""
 
@@ -142,12 +143,15 @@ def with_older(found: SuiteResult, older: SuiteResult) -> SuiteResult:
     none: Labels = [[[None for _ in row] for row in own] for own in texts]
     labels: dict[str, Labels] = {}
     trust: dict[str, str] = {}
+    chance: dict[str, Labels] = {}
     for by in graders:
         labels[by] = [given[by][0] if by in given else none[i] for i, (_, given, _) in enumerate(written)]
+        if any(null := [given[by][2] if by in given else [] for _, given, _ in written]):
+            chance[by] = null
         if said := _least(given[by][1] for _, given, _ in written if by in given):
             trust[by] = said
     sampling = [how for _, _, how in written]
-    return dataclasses.replace(found, completions=texts, labels=labels, trust=trust, sampling=sampling)
+    return dataclasses.replace(found, completions=texts, labels=labels, trust=trust, chance=chance, sampling=sampling)
 
 
 def _least(said: Iterable[str]) -> str:
@@ -162,12 +166,15 @@ def _least(said: Iterable[str]) -> str:
 def _findings(result: SuiteResult) -> SuiteResult:
     """The answers without the labels of rehearsals, which also stand among older ones that were kept with them."""
     labels = {by: rows for by, rows in result.labels.items() if not rehearses(by)}
-    return dataclasses.replace(result, labels=labels, trust={by: t for by, t in result.trust.items() if by in labels})
+    trust = {by: said for by, said in result.trust.items() if by in labels}
+    chance = {by: rows for by, rows in result.chance.items() if by in labels}
+    return dataclasses.replace(result, labels=labels, trust=trust, chance=chance)
 
 
 def _written(result: SuiteResult, model: int) -> Written:
     texts = result.completions[model] if result.completions else []
-    given = {by: (rows[model], result.trust.get(by, "")) for by, rows in result.labels.items()}
+    null = {by: rows[model] for by, rows in result.chance.items()}
+    given = {by: (rows[model], result.trust.get(by, ""), null.get(by, [])) for by, rows in result.labels.items()}
     there = {by: one for by, one in given.items() if any(label is not None for row in one[0] for label in row)}
     return (texts if any(texts) else []), there, result.sampling[model] if result.sampling else ""
 

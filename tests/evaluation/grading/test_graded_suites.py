@@ -3,15 +3,21 @@
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.evaluation.grading.conftest import Judge
 from tslens.evaluation.grading import GradedText, controlled, grade, rubric
 from tslens.evaluation.grading.controls import CONTROLS, ControlText
 from tslens.evaluation.grading.large import request
-from tslens.evaluation.grading.suites import RUBRIC, controls_of
+from tslens.evaluation.grading.suites import RUBRIC, SWAPPED, controls_of, graded
+from tslens.evaluation.grading.suites import texts_of as texts_of_result
+from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suites import Suite, suite
+from tslens.models import Spec, build
+from tslens.tokenizer import Tokenizer
 
 WROTE = (" sing. Then it ran home.", " the\nbig dog! It was fun. They", " run and")
 """What a model wrote after each prompt."""
@@ -50,13 +56,15 @@ def test_a_control_looks_like_the_other_texts(facts: Suite, controls: list[Contr
     marks = {text.prompt: text.expected for text in texts}
     rests = tuple(said[said.index(". " if said == WROTE[0] else "! ") + 1 :] for said in WROTE[:2])
     for control in controls:
-        assert control.text.expected == marks[control.text.prompt] and not control.text.model
+        assert control.text.expected == marks[control.text.prompt]
+        assert bool(control.text.model) == (control.kind == SWAPPED)  # no grader is told
         if control.kind != "orders":
             assert control.text.completion.startswith(" ") and control.text.completion.endswith(rests)
 
 
 def test_right_and_wrong_differ_in_the_ending_that_the_suite_gives(facts: Suite, controls: list[ControlText]) -> None:
-    assert Counter(c.kind for c in controls) == dict.fromkeys(("true ending", "wrong ending", "orders"), CONTROLS)
+    each = dict.fromkeys(("true ending", "wrong ending", "orders"), CONTROLS)
+    assert Counter(c.kind for c in controls) == each | {SWAPPED: len(facts.by_hand)}
     rows = zip(*(of_kind(controls, kind) for kind in ("true ending", "wrong ending", "orders")), strict=True)
     for right, wrong, orders in rows:
         prompt = PROMPTS[right.prompt]
@@ -110,3 +118,24 @@ def test_a_grader_is_trusted_that_tells_right_from_wrong(
     assert result.stories.tolist() == [CONTROLS, CONTROLS] and all(result.decides)
     if score is knows:
         assert result.difference.tolist() == [2, 0] and result.low[0] > 1.8
+
+
+def test_the_null_of_a_label_is_what_the_grader_says_of_texts_of_other_prompts() -> None:
+    """A writer that always says the same gets as much there; one that answers its prompt gets nothing."""
+    small = Suite("mine", "?", suite("facts").by_hand[8:16])
+    tokenizer = Tokenizer.train([p.text for p in small.by_hand], 300)
+    model = build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=64), tokenizer=tokenizer)
+    asked = evaluate({"answers": model, "one for all": model}, small)
+    right, always = [[f" {p.accepted[0]}."] * 2 for p in small.by_hand], [[f" {small.by_hand[0].accepted[0]}."] * 2] * 8
+    written = replace(asked, completions=[right, always])
+    texts = texts_of_result(written, small)
+    found, grades = graded(written, small, Judge(lambda text: {"verdict": knows(text)}), controls_of(texts, small))
+    name = grades.grader
+    assert [found.labelled(2, i, name).estimate for i in range(2)] == [1, 1 / 8]
+    assert [found.by_chance(2, i, name).estimate for i in range(2)] == [0, 1 / 8]
+    assert [found.by_chance(0, i, name).estimate for i in range(2)] == [1, 7 / 8]
+    assert grades.writers() == ["answers", "one for all"] and len(grades.of()) == 2 * 16  # none of another prompt
+    rows = found.summary().query("score.str.startswith('success')")
+    assert rows["without_reading"].tolist() == [0, 1 / 8]
+    none, _ = graded(written, small, Judge(lambda text: {"verdict": 3}), [])
+    assert np.isnan(none.by_chance(2, 0, name).estimate)

@@ -12,12 +12,15 @@ from tslens.evaluation.grading.graders import Grader
 from tslens.evaluation.grading.result import INTACT, GradesResult
 from tslens.evaluation.grading.rubrics import WRONG, rubric
 from tslens.evaluation.grading.texts import BETWEEN, GradedText
+from tslens.evaluation.scores import partners
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite
 from tslens.stories.sentences import spans
 
 RUBRIC = "verdict"
 """Whose answers are fail, partial and success."""
+SWAPPED = "of another prompt"
+"""A text that its model wrote for another prompt. It decides on no grader: a right one may stand there by chance."""
 
 
 def texts_of(result: SuiteResult, suite: Suite) -> list[GradedText]:
@@ -42,7 +45,8 @@ def _text(prompt: Prompt, completion: str, model: str = "") -> GradedText:
 
 
 def controls_of(texts: Sequence[GradedText], suite: Suite, seed: int = 0) -> list[ControlText]:
-    """For each of 25 prompts: its right ending, its wrong one, and the wrong one with orders to the grader.
+    """For each of 25 prompts: its right ending, its wrong one, and the wrong one with orders to the grader. For each
+    model and prompt of the suite: the first text of it that the model wrote for another prompt (`scores.partners`).
 
     The endings are those of the suite; a suite of fewer prompts borrows from those that come with tslens. A control
     looks like the `texts` to be graded: it has the mark of what is right, and goes on as one of them does after its
@@ -57,7 +61,19 @@ def controls_of(texts: Sequence[GradedText], suite: Suite, seed: int = 0) -> lis
         right, wrong = (_beginning_with(ending[0], pattern) for ending in (prompt.accepted, prompt.rejected))
         for kind, said in ((INTACT, right), (WRONG, wrong), (ORDERS, with_orders(wrong, number))):
             found[kind].append(ControlText(_text(prompt, said), kind, number))
-    return [control for kind in found.values() for control in kind]
+    return [control for kind in (*found.values(), _swapped(texts, suite)) for control in kind]
+
+
+def _swapped(texts: Sequence[GradedText], suite: Suite) -> list[ControlText]:
+    """The first text of every model and prompt, behind another prompt of the suite; by model, then by prompt."""
+    first = {(text.model, text.prompt): text.completion for text in reversed(texts)}
+    prompts, others = suite.by_hand, partners(len(suite.by_hand))
+    return [
+        ControlText(_text(prompt, first[model, prompts[j].text], model), SWAPPED, i)
+        for model in dict.fromkeys(text.model for text in texts)
+        for i, (prompt, j) in enumerate(zip(prompts, others, strict=False))
+        if (model, prompts[j].text) in first
+    ]
 
 
 def _asked(suite: Suite, rng: Random) -> Iterator[Prompt]:
@@ -87,6 +103,14 @@ def graded(
     grades = grade(texts, grader, rubric(RUBRIC), controls, seed=seed)
     if grades.is_rehearsal:
         return result, grades
-    labels = iter([None if math.isnan(score) else int(score) - 1 for score in grades.of_texts(texts)[:, 0]])
+    labels = map(_label, grades.of_texts(texts)[:, 0].tolist())
     rows = [[[next(labels) for _ in row] for row in of_model] for of_model in result.completions]
-    return result.with_labels(grader.name, rows, grades.trust[grades.axes[0]]), grades
+    scores, found = grades.first(grades.axes[0]), grades.of(SWAPPED)
+    null = {(grades.models[i], int(grades.story[i])): _label(float(scores[i])) for i in found}
+    models, prompts = (result.models, result.by_hand) if found else ([], 0)
+    chance = [[[null.get((model, i))] for i in range(prompts)] for model in models]
+    return result.with_labels(grader.name, rows, grades.trust[grades.axes[0]], chance), grades
+
+
+def _label(score: float) -> int | None:
+    return None if math.isnan(score) else int(score) - 1
