@@ -81,12 +81,13 @@ question = "How old is the writer?"
 values = ["3 or younger", "4-5", "6-7"]
 """
 WORDS = 'noun = ["dog", "cat"]\nverb = ["run", "eat"]\nadjective = ["red", "big"]\n'
-PRICES = """["claude-haiku-4-5"]
-input = 1.0
-output = 5.0
+PRICES = """[factors]
+longest = 100000
+batch = 0.5
 cache_write = 1.25
 cache_read = 0.1
-batch = 0.5
+[models]
+claude-haiku-4-5 = { input = 1.0, output = 5.0, cache_read = 0.1 }
 """
 ROPES = {
     "linear": {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0},

@@ -107,9 +107,13 @@ def test_a_bias_of_the_unembedding_is_named_where_it_has_no_place(
         ours.unembed.b_U[3] = 1.0
     with refused("16x2 cannot be written for transformers with the bias 'unembed.b_U'.*--to transformer-lens"):
         to_huggingface(ours, tmp_path / "out")
-    with refused("16x2 has no form in GGUF: it has the bias 'unembed.b_U', its style is not Llama's"):
+    with refused(
+        "16x2 has no form in GGUF: it has the bias 'unembed.b_U', its style is not Llama's. Write it with --to t"
+    ):
         to_gguf(ours, tmp_path / "out")
-    with refused("llama2.c cannot run 16x2: it has the bias 'unembed.b_U', its style is not Llama's"):
+    with refused(
+        "llama2.c cannot run 16x2: it has the bias 'unembed.b_U', its style is not Llama's. Write it with --to t"
+    ):
         to_llama2c(ours, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

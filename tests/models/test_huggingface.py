@@ -379,6 +379,7 @@ ROPE: dict[str, Any] = {"rope_type": "default", "rope_theta": 1e4}
             {"rope_parameters": LLAMA3 | {"low_freq_factor": 0}},
             "low_freq_factor is 0; it must be a number above 0",
         ),
+        ({"rope_parameters": LLAMA3 | {"low_freq_factor": 4.0}}, "low_freq_factor is 4.0 and high_freq_factor 4.0"),
         ({"rope_parameters": LLAMA3 | {"original_max_position_embeddings": -8}}, "original_max_position_embeddings is"),
         ({"rope_parameters": ROPE | {"partial_rotary_factor": 4e9}}, "rotary positions"),
         ({"vocab_size": 10**12}, "vocab_size is over 16,777,216"),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tslens.errors import InputError
-from tslens.models.export.biases import bias_beyond
+from tslens.models.export.biases import bias_beyond, elsewhere
 from tslens.models.export.folder import new_folder
 from tslens.models.hooked import story_tokenizer_of, weights
 from tslens.models.huggingface.llama import LLAMA
@@ -44,10 +44,7 @@ def to_gguf(model: "LanguageModel", folder: str | Path) -> Path:
         f"its tokenizer is a {kind} and not a BPE": kind != "BPE",
     }
     if found := [what for what, there in refused.items() if there]:
-        raise InputError(
-            f"{name_of(model)} has no form in GGUF: {', '.join(found)}. "
-            "Write it with --to hf, or with --to transformer-lens."
-        )
+        raise InputError(f"{name_of(model)} has no form in GGUF: {', '.join(found)}. {elsewhere(bias)}")
     arrays = LLAMA.write(spec, in_neighbours(spec, weights(model)))
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, spec.n_layers)
     with new_folder(folder) as made:

@@ -33,6 +33,11 @@ def check(config: Any) -> None:
             check_sizes({name: rope[name]})
         else:
             check_numbers({name: rope[name]}, from_1=name in ("rope_theta", "factor"))
+    if rope["rope_type"] == "llama3" and not rope["low_freq_factor"] < rope["high_freq_factor"]:
+        raise InputError(
+            f"low_freq_factor is {rope['low_freq_factor']!r} and high_freq_factor {rope['high_freq_factor']!r}; "
+            "the first must be smaller"
+        )
 
 
 def read(config: Any) -> dict[str, Any]:

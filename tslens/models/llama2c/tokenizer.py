@@ -59,7 +59,7 @@ def written(tokenizer: Tokenizer, size: int) -> tuple[bytes, list[int]]:
     names = {i: name for name, i in ids.items()}
     if tokenizer.bos == BOS and [names.get(i, "").encode() for i in range(FIRST_BYTE, FIRST_PIECE)] == BYTE_NAMES:
         order = list(range(size))
-        pieces = [names[i].encode() for i in order]
+        pieces = [names.get(i, f"<unused {i}>").encode() for i in order]
     else:
         order = _reordered(tokenizer, ids, size)
         pieces = [_raw(names.get(i, f"<unused {i}>")) for i in order]
