@@ -166,61 +166,61 @@ def _of_folder(kind: str, *changed: str) -> Surface:
         f"export --model {of} --to hf --out o",
     )
     names = changed or ("*.json", "*.safetensors")
-    return Surface((kind, "tales.txt"), tuple(f"{kind}/{name}" for name in names), commands, 30)
+    return Surface((kind, "tales.txt"), tuple(f"{kind}/{name}" for name in names), commands, 21)
 
 
 SURFACES: dict[str, Surface] = {
-    "a model": Surface(("tiny", "tales.txt"), ("tiny/*",), OF_MODEL, 60),
-    "a run": Surface(RUN, ("runs/small/*.*", "runs/small/data/*", "runs/small/*/step-*/*"), OF_RUN, 100),
+    "a model": Surface(("tiny", "tales.txt"), ("tiny/*",), OF_MODEL, 42),
+    "a run": Surface(RUN, ("runs/small/*.*", "runs/small/data/*", "runs/small/*/step-*/*"), OF_RUN, 70),
     "a stopped run": Surface(
         ("runs/half", "tales.txt"), ("runs/half/*.*", "runs/half/data/*", "runs/half/*/step-*/*"),
-        _words("train --resume half", "runs", "plot half", "loss --model half", "loss --model half@4 --stories tales.txt --limit 3"), 50,
+        _words("train --resume half", "runs", "plot half", "loss --model half", "loss --model half@4 --stories tales.txt --limit 3"), 35,
     ),
     "text": _of_stories("tales.txt"), "lines": _of_stories("tales.jsonl"), "csv": _of_stories("tales.csv"),
     "parquet": _of_stories("tales.parquet"),
-    "a dataset folder": Surface(("dataset",), ("dataset/*",), _words("stories check dataset", "stories audit dataset --limit 9"), 15),
+    "a dataset folder": Surface(("dataset",), ("dataset/*",), _words("stories check dataset", "stories audit dataset --limit 9"), 10),
     "a pack": Surface(
         ("packed", "tales.txt"), ("packed/*",),
         _words("stories pack tales.txt --out packed", "stories pack tales.txt --out packed --no-resume --vocab 300"), 25,
     ),
-    "a tokenizer": Surface(("tiny", "tales.txt"), ("tiny/tokenizer.json",), _words("stories pack tales.txt --out p --tokenizer tiny/tokenizer.json"), 20),
+    "a tokenizer": Surface(("tiny", "tales.txt"), ("tiny/tokenizer.json",), _words("stories pack tales.txt --out p --tokenizer tiny/tokenizer.json"), 14),
     "vocab and merges": Surface(
         ("gpt2files", "tales.txt"), ("gpt2files/*",),
         _words("stories pack tales.txt --out p --gpt2 gpt2files/vocab.json,gpt2files/merges.txt",
                "stories pack tales.txt --out p --gpt2 gpt2files/vocab.json,gpt2files/merges.txt --keep 280"), 20,
     ),
-    "a suite": Surface(("tiny", "suite.toml"), ("suite.toml",), _words("eval ./suite.toml --model tiny --completions 1", "eval write --model tiny --prompts suite.toml --n 1 --limit-tokens 3 --beams 0"), 30),
-    "a recipe": Surface(("recipe.toml", "tales.txt"), ("recipe.toml",), _words("train recipe.toml --name n"), 40, may_stop=True),
-    "a rubric": Surface(("rubric.toml", "texts.jsonl", "scores.csv", "tales.txt"), ("rubric.toml",), _words(GRADE), 25),
-    "texts": Surface(("texts.jsonl", "rubric.toml", "scores.csv", "tales.txt", "runs/small"), ("texts.jsonl",), _words(GRADE, "eval copies --model small --texts texts.jsonl --stories tales.txt --limit 4", "eval card --texts texts.jsonl:completion --reference tales.txt --limit 8"), 25),
-    "texts as csv": Surface(("texts.csv", "rubric.toml", "scores.csv", "tales.txt"), ("texts.csv",), _words(GRADE.replace(".jsonl", ".csv")), 15),
-    "scores": Surface(("texts.jsonl", "rubric.toml", "scores.csv", "tales.txt"), ("scores.csv",), _words(GRADE), 25),
-    "labels": Surface(("texts.jsonl", "rubric.toml", "labels.csv"), ("labels.csv",), _words("eval label --texts texts.jsonl --rubric rubric.toml --out labels.csv"), 12, may_stop=True),
-    "preferences": Surface(("prefs.csv", "prefs.jsonl"), ("prefs.*",), _words("eval rank prefs.csv", "eval rank prefs.jsonl"), 25),
-    "pairs": Surface(("tiny", "pairs.jsonl", "pairs.csv", "pairs.txt", "tales.txt"), ("pairs.*",), _words(*(f"eval pairs --model tiny --pairs pairs.{kind} --n-gram {of}" for kind in ("jsonl", "csv", "txt") for of in ("none", "tales.txt"))), 30),
+    "a suite": Surface(("tiny", "suite.toml"), ("suite.toml",), _words("eval ./suite.toml --model tiny --completions 1", "eval write --model tiny --prompts suite.toml --n 1 --limit-tokens 3 --beams 0"), 20),
+    "a recipe": Surface(("recipe.toml", "tales.txt"), ("recipe.toml",), _words("train recipe.toml --name n"), 27, may_stop=True),
+    "a rubric": Surface(("rubric.toml", "texts.jsonl", "scores.csv", "tales.txt"), ("rubric.toml",), _words(GRADE), 17),
+    "texts": Surface(("texts.jsonl", "rubric.toml", "scores.csv", "tales.txt", "runs/small"), ("texts.jsonl",), _words(GRADE, "eval copies --model small --texts texts.jsonl --stories tales.txt --limit 4", "eval card --texts texts.jsonl:completion --reference tales.txt --limit 8"), 17),
+    "texts as csv": Surface(("texts.csv", "rubric.toml", "scores.csv", "tales.txt"), ("texts.csv",), _words(GRADE.replace(".jsonl", ".csv")), 10),
+    "scores": Surface(("texts.jsonl", "rubric.toml", "scores.csv", "tales.txt"), ("scores.csv",), _words(GRADE), 17),
+    "labels": Surface(("texts.jsonl", "rubric.toml", "labels.csv"), ("labels.csv",), _words("eval label --texts texts.jsonl --rubric rubric.toml --out labels.csv"), 8, may_stop=True),
+    "preferences": Surface(("prefs.csv", "prefs.jsonl"), ("prefs.*",), _words("eval rank prefs.csv", "eval rank prefs.jsonl"), 17),
+    "pairs": Surface(("tiny", "pairs.jsonl", "pairs.csv", "pairs.txt", "tales.txt"), ("pairs.*",), _words(*(f"eval pairs --model tiny --pairs pairs.{kind} --n-gram {of}" for kind in ("jsonl", "csv", "txt") for of in ("none", "tales.txt"))), 20),
     "prompts": Surface(
         ("tiny", "prompts.jsonl", "prompts.csv", "prompts.txt", "prompts.toml"), ("prompts.*",),
-        _words(*(f"eval write --model tiny --prompts prompts.{kind} --n 1 --limit-tokens 3 --beams 0" for kind in ("jsonl", "csv", "txt", "toml"))), 30,
+        _words(*(f"eval write --model tiny --prompts prompts.{kind} --n 1 --limit-tokens 3 --beams 0" for kind in ("jsonl", "csv", "txt", "toml"))), 21,
     ),
-    "a store": Surface(("tiny", "prompts.txt", "store"), ("store/*",), _words("eval write --model tiny --prompts prompts.txt --n 1 --limit-tokens 3 --beams 0 --store store"), 20),
+    "a store": Surface(("tiny", "prompts.txt", "store"), ("store/*",), _words("eval write --model tiny --prompts prompts.txt --n 1 --limit-tokens 3 --beams 0 --store store"), 14),
     "words, prices and answers": Surface(
         ("words.toml", "prices.toml", "answers.jsonl"), ("words.toml", "prices.toml", "answers.jsonl"),
-        _words("stories ask --n 2 --out o.jsonl --vocabulary words.toml --prices prices.toml --cache answers.jsonl --large-model claude-haiku-4-5"), 30,
+        _words("stories ask --n 2 --out o.jsonl --vocabulary words.toml --prices prices.toml --cache answers.jsonl --large-model claude-haiku-4-5"), 21,
     ),
-    "instructions": Surface(("tiny", "instructed.txt"), ("instructed.txt",), _words("eval instruct --model tiny --stories instructed.txt --limit 4 --samples 1 --limit-tokens 3", "stories check instructed.txt"), 12),
+    "instructions": Surface(("tiny", "instructed.txt"), ("instructed.txt",), _words("eval instruct --model tiny --stories instructed.txt --limit 4 --samples 1 --limit-tokens 3", "stories check instructed.txt"), 8),
     "llama2.c": Surface(
         ("llama", "tales.txt"), ("llama/*.bin",),
-        _words("loss --model llama2c:llama/model.bin --stories tales.txt --limit 4", "generate --model llama2c:llama/model.bin --max-new-tokens 3"), 40,
+        _words("loss --model llama2c:llama/model.bin --stories tales.txt --limit 4", "generate --model llama2c:llama/model.bin --max-new-tokens 3"), 28,
     ),
     "GPT-2": _of_folder("gpt2"), "GPT-Neo": _of_folder("gpt-neo"), "Pythia": _of_folder("gpt-neox"), "Llama": _of_folder("hf-llama"),
     "weights in parts": _of_folder("parts"),
     **{f"positions of {kind}": _of_folder(kind, "config.json") for kind in ("neox-linear", "neox-llama3", "llama-linear", "llama-llama3", "llama-wide")},
-    "what was kept": Surface(("tiny", "tales.txt", "pairs.jsonl", "suite.toml", "prompts.txt", "cache"), ("cache/**/*.*",), KEPT, 60),
+    "what was kept": Surface(("tiny", "tales.txt", "pairs.jsonl", "suite.toml", "prompts.txt", "cache"), ("cache/**/*.*",), KEPT, 42),
     "what was kept of a run": Surface(
         ("runs/kept", "tales.txt"), ("runs/kept/*/**/*.*",),
         tuple(tuple("kept" if word == "small" else word.replace("small@", "kept@") for word in command) for command in (*OF_RUN, *_words(
             "analyze dynamics small --stories tales.txt --limit 24 --twins 0",
-            "report --model small --stories tales.txt --limit 24 --twins 0 --shown 1 --out r.html"))), 60,
+            "report --model small --stories tales.txt --limit 24 --twins 0 --shown 1 --out r.html"))), 42,
     ),
 }  # fmt: skip
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.fuzz.given import SURFACES, Surface
 from tests.fuzz.hostile import KINDS, change, vouch
 from tests.fuzz.running import DRAWN, Case, Report, Runner, check, fault
-from tests.fuzz.test_hostile_options import BASES, cases_of
+from tests.fuzz.test_hostile_options import BASES, MORE, cases_of
 
-MORE, SEED = 8, 1
-"""How many times the cases of `make test-all` those of `make stress` are, and what sets their seeds apart."""
+SEED = 1
+"""What sets the seeds of `make stress` apart."""
 STOP = 2.0  # seconds after which a command that may take long is stopped
 
 

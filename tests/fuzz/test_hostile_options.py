@@ -56,7 +56,9 @@ NEEDED = (
 )
 COSTLY = {"demo", "analyze all", "audit", "eval all", "eval card", "eval cost", "analyze circuit"}
 """Commands that take long whatever their options are: they get fewer cases."""
-CASES, FEW = 14, 4
+CASES, FEW = 10, 3
+MORE = 9
+"""How many times the cases of `make test-all` those of `make stress` are."""
 STOP = 2.0  # seconds after which Ctrl-C stops what may take long
 
 
@@ -165,4 +167,4 @@ def test_hostile_options(words: str, valid: Path, tmp_path: Path, runner: Runner
 @pytest.mark.stress
 @pytest.mark.parametrize("words", BASES)
 def test_many_hostile_options(words: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
-    run(words, 8 * cases_of(words), 1 + zlib.crc32(words.encode()), valid, tmp_path, runner)
+    run(words, MORE * cases_of(words), 1 + zlib.crc32(words.encode()), valid, tmp_path, runner)
