@@ -102,6 +102,7 @@ def test_nothing_of_the_published_prompts(shared):
         ('"Ice is"', '"Fire is"', "both prompts are the same"),
         ('["cold"]', '["cold", "icy"]', "the same number of accepted endings"),
         ('["cold"]', '["hot"]', "an ending occurs twice"),
+        ('["cold"]', '["cold / icy"]', "an ending has ' / ' in it"),
         ('["cold"]', '[" cold"]', "line 13, pair 2, prompts 2, accepted 1: ' cold' is empty or has spaces around it"),
         ('["cold"]', "[7]", "pair 2, prompts 2, accepted 1: Input should be a valid string; got 7"),
         (

@@ -61,6 +61,8 @@ def _trimmed(text: str) -> str:
     return text
 
 
+BETWEEN = " / "
+"""Between several right or wrong endings of a text, where they are shown together."""
 Trimmed = Annotated[str, AfterValidator(_trimmed)]
 
 
@@ -202,6 +204,10 @@ def _pairs(given: PairTable, where: str) -> Iterator[tuple[Prompt, Prompt]]:
     for first, second, *endings in ways:
         if len({ending.lower() for ending in endings}) < len(endings):  # as texts are matched
             raise InputError(f"{where}: an ending occurs twice; give each ending to one prompt only.")
+        if any(BETWEEN in ending for ending in endings):
+            raise InputError(
+                f"{where}: an ending has {BETWEEN!r} in it, which stands between endings; write it without."
+            )
         sides = tuple(endings[:n]), tuple(endings[n:])
         more = {"about": given.about, "templated": templated, "right": given.right, "wrong": given.wrong}
         yield Prompt(first, *sides, **more), Prompt(second, *sides[::-1], **more)  # type: ignore[arg-type]

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from tslens.evaluation.grading.texts import BETWEEN, GradedText
+from tslens.evaluation.grading.texts import GradedText
 from tslens.evaluation.lines import ending_log_probabilities
 from tslens.evaluation.scores import FAIL, PARTIAL, SUCCESS
+from tslens.evaluation.suites import BETWEEN
 from tslens.stories.sentences import sentences
 
 if TYPE_CHECKING:

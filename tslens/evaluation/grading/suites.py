@@ -11,10 +11,10 @@ from tslens.evaluation.grading.grade import grade
 from tslens.evaluation.grading.graders import Grader
 from tslens.evaluation.grading.result import INTACT, GradesResult
 from tslens.evaluation.grading.rubrics import WRONG, rubric
-from tslens.evaluation.grading.texts import BETWEEN, GradedText
+from tslens.evaluation.grading.texts import GradedText
 from tslens.evaluation.scores import partners
 from tslens.evaluation.suite_result import SuiteResult
-from tslens.evaluation.suites import Prompt, Suite
+from tslens.evaluation.suites import BETWEEN, Prompt, Suite
 from tslens.stories.sentences import spans
 
 RUBRIC = "verdict"

@@ -12,8 +12,6 @@ from tslens.stories.readers import checked_text
 PROMPT = ("prompt", "beginning", "instructions")
 COMPLETION = ("completion", "continuation", "story")
 OTHERS = ("model", "ending", "expected", "rejected")
-BETWEEN = " / "
-"""Between several right or wrong endings of a text."""
 
 
 @dataclass(frozen=True)
