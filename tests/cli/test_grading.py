@@ -19,11 +19,13 @@ from tests.evaluation.grading.conftest import FALL, noise
 from tests.llm.server import Server, spread, stop_under_way
 from tslens import cli, runs
 from tslens.cli import large_model
-from tslens.cli.graders import true_texts
+from tslens.cli.graders import controls_for, true_texts
 from tslens.errors import InputError
-from tslens.evaluation.grading import ComparisonResult, ControlsResult, GradedText, GradesResult, read_texts
+from tslens.evaluation.grading import ComparisonResult, ControlsResult, GradedText, GradesResult, read_texts, rubric
 from tslens.evaluation.grading.controls import controls, true_endings
+from tslens.evaluation.grading.stated import can_be_judged, endings
 from tslens.evaluation.suite_result import SuiteResult
+from tslens.evaluation.suites import suite
 from tslens.models import Spec, build, load, weights
 from tslens.report.answers import kept_suites
 from tslens.report.suites import section
@@ -375,6 +377,41 @@ def test_a_rehearsal_of_a_suite_stands_apart(here, monkeypatch, capsys):
     (kept,) = kept_suites(load("untrained"))
     assert list(kept.labels) == ["match"] and kept.trust == {}
     assert "rehearsal" not in section([kept], "untrained")
+
+
+def test_controls_of_answers_are_right_and_wrong_ones():
+    """Texts of one's own with right and wrong endings, by the rubric that asks what is right; else damaged endings."""
+    asked = suite("facts").by_hand[:5]  # no whole pairs
+    texts = [
+        GradedText(p.text, f" {said}. It was fun.", expected=" / ".join(p.accepted), rejected=" / ".join(p.rejected))
+        for p in asked
+        for said in ("wet", "old")
+    ]
+    made, ranked = controls_for(texts, rubric("verdict"), None, 0)
+    by = {kind: [one.text for one in made if one.kind == kind] for kind in ("true ending", "wrong ending", "orders")}
+    assert [len(by[kind]) for kind in by] == [25] * 3 and len(made) == 75 and len(ranked) == 100
+    assert {text.prompt for text in by["true ending"][:5]} == {p.text for p in asked}
+    for right, wrong in zip(by["true ending"], by["wrong ending"], strict=True):
+        assert right.completion.startswith(f" {endings(right.expected)[0]}. ") and can_be_judged(right)
+        assert wrong.completion.startswith(f" {endings(right.rejected)[0]}. ") and right.prompt == wrong.prompt
+    for found, by_ in ((texts, "story"), ([replace(text, rejected="") for text in texts], "verdict")):
+        kinds = {one.kind for one in controls_for(found, rubric(by_), None, 0)[0]}
+        assert kinds == {"true ending", "shuffled", "cut", "with errors", "foreign", "orders"}
+
+
+@pytest.mark.thorough
+def test_a_loaded_model_says_which_own_texts_are_right(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with Path("own.jsonl").open("w") as file:
+        for prompt in suite("facts").by_hand[:12]:
+            row = {"prompt": prompt.text, "expected": prompt.accepted[0], "rejected": prompt.rejected[0]}
+            for who, said in (("knows", prompt.accepted[0]), ("does not", prompt.rejected[0])):
+                print(json.dumps(row | {"completion": f" {said}.", "model": who}), file=file)
+    words = "eval grade --texts own.jsonl --rubric verdict --grader stories2M --out graded"
+    assert cli.main(words.split()) == 0
+    assert "verdict: trusted" in capsys.readouterr().out
+    found = GradesResult.load("graded")
+    assert found.mean("knows", "verdict").low > found.mean("does not", "verdict").high + 0.5
 
 
 def test_a_server_that_always_says_seven_is_untrustworthy(here, monkeypatch, capsys):

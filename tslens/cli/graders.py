@@ -69,6 +69,20 @@ def true_texts(found: "Sequence[GradedText]", source: str | None) -> "tuple[list
     return made[:CONTROLS], made[CONTROLS:]
 
 
+def controls_for(
+    found: "Sequence[GradedText]", rubric: "Rubric", source: str | None, seed: int
+) -> "tuple[list[ControlText], list[GradedText]]":
+    """The controls among the texts, and the true endings among which a likelihood is ranked. They are damaged true
+    endings (`true_texts`); where the rubric asks what is right, and texts come with right and wrong endings, these."""
+    from tslens.evaluation.grading.controls import controls
+    from tslens.evaluation.grading.rubrics import WRONG
+    from tslens.evaluation.grading.suites import controls_of_answers, prompts_of
+
+    true, ranked = true_texts(found, source)
+    prompts = prompts_of(found) if all(WRONG in axis.hit_by for axis in rubric.axes) else []
+    return (controls_of_answers(found, prompts, seed) if prompts else controls(true, seed)), ranked
+
+
 def graders_of(
     names: Sequence[str], ranked: "Sequence[GradedText]", rubric: "Rubric", large: LargeModel, precision: str
 ) -> "list[Grader]":

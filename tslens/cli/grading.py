@@ -15,11 +15,11 @@ from tslens.cli.graders import (
     Graders,
     charged,
     confirm_cost,
+    controls_for,
     deliver_agreement,
     exit_code,
     graders_of,
     place_of,
-    true_texts,
 )
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, Precision
@@ -67,15 +67,13 @@ def grade(
     """
     from tslens.evaluation.grading import rubric as rubric_of
     from tslens.evaluation.grading.comparisons import check_margin
-    from tslens.evaluation.grading.controls import controls as controls_of
 
     check_margin(margin)
     if again < 0:
         raise InputError(f"--again is {again}; it must be 0 or more.")
     chosen, large = rubric_of(rubric), large or LargeModel()
     found = _texts(texts, model, prompts, n, seed, precision)
-    true, ranked = true_texts(found, controls)
-    made = controls_of(true, seed)
+    made, ranked = controls_for(found, chosen, controls, seed)
     asked = graders_of(grader or [LARGE], ranked, chosen, large, precision)
     confirm_cost(asked, found, made, chosen, again, seed, large.yes)
     with charged(asked), delivery(out, json_) as deliver:

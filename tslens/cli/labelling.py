@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tslens import lock, progress
-from tslens.cli.graders import ControlsSource, true_texts
+from tslens.cli.graders import ControlsSource, controls_for
 from tslens.cli.grading import RubricName, Texts
 from tslens.errors import InputError
 
@@ -33,7 +33,6 @@ def label(
     """
     from tslens.evaluation.grading import read_texts
     from tslens.evaluation.grading import rubric as rubric_of
-    from tslens.evaluation.grading.controls import controls as controls_of
     from tslens.evaluation.grading.grade import plan
     from tslens.evaluation.grading.labelling import Labels
 
@@ -42,11 +41,12 @@ def label(
     if limit is not None and limit < 1:
         raise InputError(f"--limit is {limit}; it must be at least 1.")
     found = [text for path in texts for text in read_texts(path)]
-    made = controls_of(true_texts(found, controls)[0], seed) if with_controls else []
+    by = rubric_of(rubric)
+    made = controls_for(found, by, controls, seed)[0] if with_controls else []
     chosen = Random(f"{seed}:limit").sample(found, min(limit or len(found), len(found)))
     items, _ = plan(chosen, made, seed=seed)
     with lock.held(out, "give another --out"):  # else two pages would write over each other's grades
-        _serve(Labels([item.text for item in items], rubric_of(rubric), out), open_)
+        _serve(Labels([item.text for item in items], by, out), open_)
 
 
 def _serve(labels: "Labels", open_: bool) -> None:

@@ -21,7 +21,7 @@ RARE = 0.05
 
 def can_be_judged(text: GradedText) -> bool:
     """Whether a text comes with a prompt that has right and wrong endings."""
-    return bool(text.prompt.strip() and _endings(text.expected) and _endings(text.rejected))
+    return bool(text.prompt.strip() and endings(text.expected) and endings(text.rejected))
 
 
 def verdict(margin: float, others: Float[np.ndarray, " other"]) -> int:
@@ -49,7 +49,7 @@ def margins(
     for text in texts:
         prompt = text.prompt.rstrip()
         context = f"{prompt}{_first_sentence(text.completion)} {sentences(prompt)[-1]}"
-        sides = [_endings(said) for said in (text.expected, text.rejected)]
+        sides = [endings(said) for said in (text.expected, text.rejected)]
         asked += [(context, f" {ending}") for side in sides for ending in side]
         sizes += [len(side) for side in sides]
     once = list(dict.fromkeys(asked))
@@ -66,8 +66,9 @@ def _split(values: Sequence[float], sizes: Sequence[int]) -> list[list[float]]:
     return [[np.nan] if np.isnan(group).any() else group for group in groups]
 
 
-def _endings(said: str) -> list[str]:
-    return [ending.strip() for ending in said.split(BETWEEN) if ending.strip()]
+def endings(said: str) -> tuple[str, ...]:
+    """The endings of a text that are given together."""
+    return tuple(ending.strip() for ending in said.split(BETWEEN) if ending.strip())
 
 
 def _first_sentence(completion: str) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from random import Random
 
 from tslens.errors import InputError
@@ -11,6 +12,7 @@ from tslens.evaluation.grading.grade import grade
 from tslens.evaluation.grading.graders import Grader
 from tslens.evaluation.grading.result import INTACT, GradesResult
 from tslens.evaluation.grading.rubrics import WRONG, rubric
+from tslens.evaluation.grading.stated import can_be_judged, endings
 from tslens.evaluation.grading.texts import GradedText
 from tslens.evaluation.scores import partners
 from tslens.evaluation.suite_result import SuiteResult
@@ -45,23 +47,34 @@ def _text(prompt: Prompt, completion: str, model: str = "") -> GradedText:
 
 
 def controls_of(texts: Sequence[GradedText], suite: Suite, seed: int = 0) -> list[ControlText]:
-    """For each of 25 prompts: its right ending, its wrong one, and the wrong one with orders to the grader. For each
-    model and prompt of the suite: the first text of it that the model wrote for another prompt (`scores.partners`).
+    """The controls of a suite's prompts (`controls_of_answers`); and for each model and prompt the first text that the
+    model wrote for another prompt (`scores.partners`)."""
+    return [*controls_of_answers(texts, suite.by_hand, seed), *_swapped(texts, suite)]
 
-    The endings are those of the suite; a suite of fewer prompts borrows from those that come with tslens. A control
+
+def prompts_of(texts: Sequence[GradedText]) -> list[Prompt]:
+    """The prompts of texts of one's own that have right and wrong endings, each once."""
+    found = {text.prompt: text for text in texts if can_be_judged(text)}
+    return [Prompt(text, endings(one.expected), endings(one.rejected), "") for text, one in found.items()]
+
+
+def controls_of_answers(texts: Sequence[GradedText], prompts: Sequence[Prompt], seed: int = 0) -> list[ControlText]:
+    """For each of 25 prompts: its right ending, its wrong one, and the wrong one with orders to the grader.
+
+    The endings are those of the prompts; of fewer prompts than 25, those of tslens's suites come after them. A control
     looks like the `texts` to be graded: it has the mark of what is right, and goes on as one of them does after its
     first sentence. The right and the wrong control of a prompt differ in the ending alone.
     """
     rng = Random(f"{seed}:suite")
     longer = [text for text in texts if len(spans(text.completion)) > 1] or [GradedText("", " ")]
     found: dict[str, list[ControlText]] = {INTACT: [], WRONG: [], ORDERS: []}
-    for number, prompt in zip(range(CONTROLS), _asked(suite, rng), strict=False):
+    for number, prompt in zip(range(CONTROLS), _asked(prompts, rng), strict=False):
         own = [text for text in longer if text.prompt == prompt.text]
         pattern = rng.choice(own or longer).completion
         right, wrong = (_beginning_with(ending[0], pattern) for ending in (prompt.accepted, prompt.rejected))
         for kind, said in ((INTACT, right), (WRONG, wrong), (ORDERS, with_orders(wrong, number))):
             found[kind].append(ControlText(_text(prompt, said), kind, number))
-    return [control for kind in (*found.values(), _swapped(texts, suite)) for control in kind]
+    return [control for kind in found.values() for control in kind]
 
 
 def _swapped(texts: Sequence[GradedText], suite: Suite) -> list[ControlText]:
@@ -76,14 +89,13 @@ def _swapped(texts: Sequence[GradedText], suite: Suite) -> list[ControlText]:
     ]
 
 
-def _asked(suite: Suite, rng: Random) -> Iterator[Prompt]:
-    """The prompts written by hand in random order, one of each pair before the others; those of tslens's own suites
-    after those of the suite."""
-    own = {prompt.text for prompt in suite.by_hand}
-    for one in (suite, *map(suites.suite, suites.suites())):
-        pairs = [rng.sample(one.by_hand[i : i + 2], 2) for i in range(0, len(one.by_hand), 2)]
-        for side in zip(*rng.sample(pairs, len(pairs)), strict=True):
-            yield from (prompt for prompt in side if one is suite or prompt.text not in own)
+def _asked(prompts: Sequence[Prompt], rng: Random) -> Iterator[Prompt]:
+    """The prompts in random order, one of each pair before the others; those of tslens's own suites after them."""
+    own = {prompt.text for prompt in prompts}
+    for one in (prompts, *(suites.suite(name).by_hand for name in suites.suites())):
+        pairs = [rng.sample(one[i : i + 2], len(one[i : i + 2])) for i in range(0, len(one), 2)]
+        for side in zip_longest(*rng.sample(pairs, len(pairs))):
+            yield from (prompt for prompt in side if prompt and (one is prompts or prompt.text not in own))
 
 
 def _beginning_with(ending: str, pattern: str) -> str:
