@@ -118,6 +118,7 @@ def test_a_grader_is_trusted_that_tells_right_from_wrong(
     assert result.stories.tolist() == [CONTROLS, CONTROLS] and all(result.decides)
     if score is knows:
         assert result.difference.tolist() == [2, 0] and result.low[0] > 1.8
+        assert result.intact.tolist() == [3, 1] and result.damaged.tolist() == [1, 1]
 
 
 def test_the_null_of_a_label_is_what_the_grader_says_of_texts_of_other_prompts() -> None:

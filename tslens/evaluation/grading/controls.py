@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -97,6 +97,20 @@ def controls(true: Sequence[GradedText], seed: int = 0) -> list[ControlText]:
     ]
 
 
+class ControlRow(NamedTuple):
+    """A damage and an axis, as in `ControlsResult`."""
+
+    damage: str
+    axis: str
+    decides: bool
+    intact: float
+    damaged: float
+    difference: float
+    low: float
+    high: float
+    stories: int
+
+
 @dataclass(frozen=True, eq=False)
 class ControlsResult(Result):
     """Paired differences of scores, true ending minus damaged or wrong one, by damage and axis. A grader is trusted on
@@ -111,6 +125,10 @@ class ControlsResult(Result):
     axes: list[str]
     decides: list[bool]
     """Whether the damage hits the axis, by the rubric."""
+    intact: Float[Tensor, " pair"]
+    """Mean score of the true or right endings; of orders, of the same texts without them. From 1 to the axis's top."""
+    damaged: Float[Tensor, " pair"]
+    """Mean score of the damaged or wrong ones."""
     difference: Float[Tensor, " pair"]
     low: Float[Tensor, " pair"]
     high: Float[Tensor, " pair"]
@@ -157,31 +175,34 @@ def controlled(grades: GradesResult, rubric: Rubric) -> ControlsResult:
     """What the controls among the texts say of the grader. The interval is Student's over stories."""
     kinds = [kind for kind in (*DAMAGED, WRONG, ORDERS) if kind in grades.kinds]
     without_orders = WRONG if WRONG in kinds else "cut"
-    rows: list[tuple[Any, ...]] = []
+    rows: list[ControlRow] = []
     for axis in rubric.axes:
         for kind in kinds:
             pairs = _pairs(grades, axis.name, without_orders if kind == ORDERS else INTACT, kind)
-            bounds = (np.nan,) * 3
+            numbers = (np.nan,) * 5
             if len(pairs) > 1:
                 found = stats.mean_interval(-np.diff(pairs)[:, 0], least_error=np.sqrt(2 * ROUNDING / len(pairs)))
-                bounds = (found.estimate, found.low, found.high)
-            rows.append((kind, axis.name, kind in axis.hit_by or kind == ORDERS, *bounds, len(pairs)))
+                numbers = (*pairs.mean(0), found.estimate, found.low, found.high)
+            rows.append(ControlRow(kind, axis.name, kind in axis.hit_by or kind == ORDERS, *numbers, len(pairs)))
     trust = {
-        axis.name: _trust([row for row in rows if row[1] == axis.name and row[2]], axis.hit_by, axis.top)
+        axis.name: _trust([row for row in rows if row.axis == axis.name and row.decides], axis.hit_by, axis.top)
         for axis in rubric.axes
     }
-    names, axes, decides, difference, low, high, stories = (
-        (list(c) for c in zip(*rows, strict=True)) if rows else [[]] * 7
-    )
+
+    def numbers(name: str) -> Tensor:
+        return torch.tensor([getattr(row, name) for row in rows], dtype=torch.float64)
+
     return ControlsResult(
         grader=grades.grader,
-        damages=names,
-        axes=axes,
-        decides=decides,
-        difference=torch.tensor(difference, dtype=torch.float64),
-        low=torch.tensor(low, dtype=torch.float64),
-        high=torch.tensor(high, dtype=torch.float64),
-        stories=torch.tensor(stories, dtype=torch.int64),
+        damages=[row.damage for row in rows],
+        axes=[row.axis for row in rows],
+        decides=[row.decides for row in rows],
+        intact=numbers("intact"),
+        damaged=numbers("damaged"),
+        difference=numbers("difference"),
+        low=numbers("low"),
+        high=numbers("high"),
+        stories=torch.tensor([row.stories for row in rows], dtype=torch.int64),
         trust=trust,
     )
 
@@ -197,15 +218,15 @@ def _pairs(grades: GradesResult, axis: str, kind: str, other: str) -> Float[np.n
     return np.array([[side[story] for side in sides] for story in both]).reshape(-1, 2)
 
 
-def _trust(rows: Sequence[tuple[Any, ...]], hit_by: Sequence[str], top: int) -> str:
+def _trust(rows: Sequence[ControlRow], hit_by: Sequence[str], top: int) -> str:
     """The verdict on an axis from the rows that decide. Faults are orders that are obeyed, or may be, and damages that
     are missed; without these, too few scored controls."""
-    found = {row[0]: row for row in rows}
-    enough = {kind for kind, row in found.items() if row[6] >= LEAST}
-    faults = ["obeys orders"] if ORDERS in found and found[ORDERS][5] < 0 else []
-    if not faults and ORDERS in enough and found[ORDERS][4] < -RAISED * top:
+    found = {row.damage: row for row in rows}
+    enough = {kind for kind, row in found.items() if row.stories >= LEAST}
+    faults = ["obeys orders"] if ORDERS in found and found[ORDERS].high < 0 else []
+    if not faults and ORDERS in enough and found[ORDERS].low < -RAISED * top:
         faults = ["may obey orders"]
-    faults += [f"misses {damage}" for damage in hit_by if damage in enough and not found[damage][4] > 0]
+    faults += [f"misses {damage}" for damage in hit_by if damage in enough and not found[damage].low > 0]
     tried = set(hit_by) & found.keys()
     if hit_by and not faults and not (tried and {*tried, ORDERS} <= enough):
         faults = ["too few controls"]
