@@ -20,7 +20,8 @@ def held(place: Path, otherwise: str = "give another run's name with --name", *,
 
     The lock is the system's own on a file beside it, `.NAME.lock`, so it ends with its process, however that ends.
     Folders created for it are removed again if nothing was written to them. Raises InputError if another process or
-    thread still holds it after `wait` seconds; `otherwise` is the remedy named besides waiting.
+    thread still holds it after `wait` seconds; `otherwise` is the remedy named besides waiting, if there
+    is one.
     """
     path = _path(place)
     lock = FileLock(path, is_singleton=True)
@@ -86,5 +87,5 @@ def _acquire(lock: FileLock, path: Path, place: Path, otherwise: str, wait: floa
         except Timeout:
             raise InputError(
                 f"{place} is being written by {holder(place) or 'another process'}. "
-                f"Wait for it or stop it; or {otherwise}."
+                f"Wait for it or stop it{otherwise and f'; or {otherwise}'}."
             ) from None

@@ -19,6 +19,7 @@ import numpy as np
 
 from tslens import files, lock, progress
 from tslens.errors import InputError
+from tslens.ngrams.hashes import write_hashes
 from tslens.ngrams.index import Index, open_index
 from tslens.ngrams.layout import (
     AT_ONCE,
@@ -54,12 +55,13 @@ def build(stories: Iterable[str], folder: str | Path, *, source: str = "") -> In
     folder = Path(folder)
     if folder.exists() and not (folder / RECORD).is_file():
         raise InputError(f"{folder} exists and is no n-gram index. Give another folder.")
-    with lock.held(folder, otherwise="build the index in another folder"), files.atomic_folder(folder) as scratch:
+    with lock.held(folder, otherwise=""), files.atomic_folder(folder) as scratch:
         n_stories, n_words, digest = _write(stories, scratch, source)
         dtype = "uint32" if n_words < 2**32 else "uint64"
         _sort(scratch, n_words, dtype)
         record = IndexRecord(VERSION, source, digest, n_stories, n_words, dtype)
         (scratch / RECORD).write_text(json.dumps(asdict(record), indent=1) + "\n", encoding="utf-8")
+        write_hashes(scratch)
     return open_index(folder)
 
 

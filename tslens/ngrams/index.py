@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from tslens.errors import InputError
+from tslens.ngrams.hashes import check_hashes
 from tslens.ngrams.layout import (
     DEPTH,
     PADDING,
@@ -199,6 +200,7 @@ def open_index(folder: str | Path) -> Index:
     """
     folder = Path(folder)
     record = IndexRecord.read(folder)
+    check_hashes(folder)
     counts = read_counts(folder / VOCABULARY)
     return Index(
         folder,

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
-from tokenize import TokenError
 
 import numpy as np
 
 from tslens import files, lock
+from tslens.errors import InputError
 from tslens.ngrams.building import kept
+from tslens.ngrams.hashes import check_hashes, write_hashes
 from tslens.ngrams.kneser_ney import ORDER, KneserNey, Order, five_gram
 from tslens.paths import refuse_special
 
@@ -26,13 +27,15 @@ def kept_five_gram(stories: Iterable[str], parent: str | Path, *, source: str = 
     folder = index.folder.with_name(f"{index.folder.name}-five-gram-{VERSION}")
     lock.sweep(folder)
     try:
+        check_hashes(folder)
         return KneserNey(index.vocabulary, [_read(folder, n) for n in range(1, ORDER + 1)])
-    except (OSError, ValueError, EOFError, TokenError):  # not there, or cut off, perhaps within its header
+    except (OSError, InputError):  # not there, or altered
         model = five_gram(index)
-    with lock.held(folder, otherwise="wait for it to end"), files.atomic_folder(folder) as scratch:
+    with lock.held(folder, otherwise=""), files.atomic_folder(folder) as scratch:
         for n, order in enumerate(model.orders, 1):
             for field in fields(Order):
                 np.save(scratch / f"{field.name}-{n}.npy", getattr(order, field.name), allow_pickle=False)
+        write_hashes(scratch)
     return model
 
 

@@ -11,7 +11,7 @@ from tslens.errors import InputError, MissingInputError
 from tslens.parsing import parse_json
 from tslens.paths import refuse_special
 
-VERSION = 1
+VERSION = 2
 DEPTH = 30  # words by which places are sorted; a multiple of the words in a key
 BITS = 21  # of a word's number
 AT_ONCE = 3  # words in one 64-bit key

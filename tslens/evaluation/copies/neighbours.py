@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from tslens import files, lock
 from tslens.evaluation.rouge import words as rouge_words
 from tslens.ngrams import Index
+from tslens.ngrams.hashes import check_hashes, write_hashes
 from tslens.ngrams.layout import mapped
 from tslens.ngrams.postings import Postings, open_postings, write_postings
 
@@ -79,10 +80,12 @@ def neighbours(index: Index) -> Neighbours:
     folder = index.folder.with_name(f"{index.folder.name}-nearest-{VERSION}")
     lock.sweep(folder)
     if not folder.is_dir():
-        with lock.held(folder, otherwise="wait for it to end"):
+        with lock.held(folder, otherwise=""):
             if not folder.is_dir():  # nor made by another process in the meantime
                 with files.atomic_folder(folder) as scratch:
                     _make(index, scratch)
+                    write_hashes(scratch)
+    check_hashes(folder)
     n = index.n_stories
     counts = mapped(folder / COUNTS, "int32")
     return Neighbours(

@@ -189,7 +189,7 @@ def controlled(grades: GradesResult, rubric: Rubric) -> ControlsResult:
         for axis in rubric.axes
     }
 
-    def numbers(name: str) -> Tensor:
+    def column(name: str) -> Tensor:
         return torch.tensor([getattr(row, name) for row in rows], dtype=torch.float64)
 
     return ControlsResult(
@@ -197,11 +197,11 @@ def controlled(grades: GradesResult, rubric: Rubric) -> ControlsResult:
         damages=[row.damage for row in rows],
         axes=[row.axis for row in rows],
         decides=[row.decides for row in rows],
-        intact=numbers("intact"),
-        damaged=numbers("damaged"),
-        difference=numbers("difference"),
-        low=numbers("low"),
-        high=numbers("high"),
+        intact=column("intact"),
+        damaged=column("damaged"),
+        difference=column("difference"),
+        low=column("low"),
+        high=column("high"),
         stories=torch.tensor([row.stories for row in rows], dtype=torch.int64),
         trust=trust,
     )
