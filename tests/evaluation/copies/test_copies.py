@@ -462,3 +462,12 @@ def test_endings_are_written_after_their_prompts(made):
     assert written != write_endings(model, cuts, tokens=12, seed=4)
     assert len(set(written)) == 6
     assert not any(text.startswith(cut.prompt[:10]) for cut, text in zip(cuts, written, strict=True))
+
+
+def test_no_true_ending_has_no_share_of_copies(made, known):
+    """Without stories that were not trained on there is nothing to compare with, and no interval of it."""
+    cuts = cut_stories(made[200:204])
+    alone = copies(cuts, [cut.ending for cut in cuts], known)
+    rows = alone.summary().set_index("measure").loc[["exact copies", "template copies"]]
+    assert rows[["true_endings", "true_low", "true_high"]].isna().all(axis=None)
+    assert rows[["written", "low", "high"]].notna().all(axis=None)

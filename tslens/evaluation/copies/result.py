@@ -126,13 +126,14 @@ class CopiesResult(Result):
         return found | {f"new {n}-grams": self.new[:, n - 1].double().numpy() for n in range(1, self.new.shape[1] + 1)}
 
     def copied(self, who: int, kind: int, chosen: np.ndarray | None = None) -> stats.Interval:
-        """The share of texts that are copies of a kind, with Wilson's interval.
+        """The share of texts that are copies of a kind, with Wilson's interval; NaN of no texts.
 
         Texts of one story count as one in it, as if they were all alike.
         """
         own = (self.who.numpy() == who) & (True if chosen is None else chosen)
-        stories = len(set(self.story.numpy()[own].tolist()))
-        share = float((self.kind.numpy()[own] == kind).mean()) if own.any() else 0.0
+        if not own.any():
+            return stats.Interval(np.nan, np.nan, np.nan, 0.95, "no text")
+        stories, share = len(set(self.story.numpy()[own].tolist())), float((self.kind.numpy()[own] == kind).mean())
         return stats.wilson(share * stories, stories)
 
     def summary(self) -> "pd.DataFrame":
