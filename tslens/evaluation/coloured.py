@@ -4,7 +4,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from tslens.evaluation.scores import PARTS, SCORINGS, VERDICTS, named
+from tslens.evaluation.scores import PARTS, SCORINGS, SUCCESS, VERDICTS, named
 from tslens.plots import FAIL_TO_SUCCESS, intervals, verdicts
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def coloured_html(result: "SuiteResult", by: str = "sum", tips: int | None = Non
         rows.append(f"<tr><td>{escape(result.prompts[i])} …</td>{cells}</tr>")
     marks = [mark for _, mark in FAIL_TO_SUCCESS]
     key = ", ".join(map(" ".join, zip(marks, MEANING.get(by, VERDICTS), strict=True)))
-    caption = escape(f"{result.question} Scored {scored(result, by)}: {key}.")
+    null = " Chance is what the same texts get behind another prompt." if by in result.chance else ""
+    caption = escape(f"{result.question} Scored {scored(result, by)}: {key}.{null}")
     return "\n".join(
         [
             f'<table class="tslens-suite"><caption>{caption}</caption>',
@@ -111,13 +112,16 @@ def _cell(result: "SuiteResult", by: str, model: int, prompt: int, verdict: floa
 
 
 def _shares(result: "SuiteResult", by: str) -> list[tuple[str, ...]]:
-    """The share of each model and its interval: prompts right, or completions that succeed; a dash if none has a
-    label."""
-    found = [
-        result.right(i, PARTS[0], by) if by in SCORINGS else result.labelled(2, i, by)
-        for i in range(len(result.models))
-    ]
-    return [
-        ("–",) if math.isnan(share.estimate) else (f"{share.estimate:.0%}", f"[{share.low:.0%}, {share.high:.0%}]")
-        for share in found
-    ]
+    """The share of each model and its interval: prompts right, or completions that succeed, and how many do so behind
+    another prompt; a dash if none has a label."""
+    return [_share(result, by, i) for i in range(len(result.models))]
+
+
+def _share(result: "SuiteResult", by: str, model: int) -> tuple[str, ...]:
+    is_scored = by in SCORINGS
+    share = result.right(model, PARTS[0], by) if is_scored else result.labelled(SUCCESS, model, by)
+    if math.isnan(share.estimate):
+        return ("–",)
+    null = math.nan if is_scored else result.by_chance(SUCCESS, model, by).estimate
+    chance = () if math.isnan(null) else (f"chance {null:.0%}",)
+    return f"{share.estimate:.0%}", f"[{share.low:.0%}, {share.high:.0%}]", *chance

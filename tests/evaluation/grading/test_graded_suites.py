@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.evaluation.grading.conftest import Judge
+from tslens.evaluation.coloured import coloured_html
 from tslens.evaluation.grading import GradedText, controlled, grade, rubric
 from tslens.evaluation.grading.controls import CONTROLS, ControlText
 from tslens.evaluation.grading.large import request
@@ -138,5 +139,8 @@ def test_the_null_of_a_label_is_what_the_grader_says_of_texts_of_other_prompts()
     assert grades.writers() == ["answers", "one for all"] and len(grades.of()) == 2 * 16  # none of another prompt
     rows = found.summary().query("score.str.startswith('success')")
     assert rows["without_reading"].tolist() == [0, 1 / 8]
+    page = coloured_html(found, name)
+    assert "chance 0%<" in page and "chance 12%<" in page and "behind another prompt" in page
+    assert "chance" not in coloured_html(found)
     none, _ = graded(written, small, Judge(lambda text: {"verdict": 3}), [])
     assert np.isnan(none.by_chance(2, 0, name).estimate)
