@@ -16,9 +16,10 @@ of other stories. Both tell the right ending from the wrong one in every suite (
 matching of words they agree little, but more than not at all (stories2M's quadratic kappa of facts is 0.16, 0.10 to
 0.23; permuted weights' -0.00, -0.01 to 0.00), and so they do with each other (0.10, 0.04 to 0.17). Of further sentences
 of other stories stories2M calls 0.03 a success on facts (0.02 to 0.06) and 0.04 on context (0.02 to 0.07), of its own
-texts 0.08 (0.03 to 0.18) and 0.14 (0.07 to 0.25), which is surely more on context alone. The gibberish that permuted
-weights write it calls a success in 0.24 (0.15 to 0.36) and a fail in 0.23 (0.14 to 0.35), so it can judge only what is
-language.
+texts 0.08 (0.03 to 0.18) and 0.14 (0.07 to 0.25), which is surely more on context alone; behind another prompt than
+they were written for the same texts get 0.03 and 0.03; those of 128x4 get 0.08 and 0.08 there, and 0.07 and 0.08 behind
+their own. The gibberish that permuted weights write it calls a success in 0.24 (0.15 to 0.36), behind another prompt in
+0.20, and a fail in 0.23 (0.14 to 0.35), so it can judge only what is language.
 
 On 19 phenomena of minimal pairs, in which counts of words and length tell nothing, stories2M is right in 0.69 (0.68 to
 0.69), stories260K in 0.64 (0.64 to 0.65), 128x4 in 0.64 (0.63 to 0.65), a word 5-gram of the training stories in 0.62

@@ -20,6 +20,7 @@ KAPPA = ("kappa", "kappa_low", "kappa_high")
 FAITHFUL = ("faithfulness", "low", "high")
 AGAINST = ("against, any tokens", "labelled")
 AGAINST_BY_CLASS = ("against, same part of speech", "labelled")
+NULL = ("without_reading",)
 VALUE, SCORE = ("value", "low", "high"), ("score", "low", "high")
 
 
@@ -333,6 +334,20 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("evaluation/facts", "model", "stories2M", VALUE, score="success, by likelihood of stories2M")),
     ("evaluation", rf"of its own texts [^)]*\) and {NUMBER} \({NUMBER} to {NUMBER}\), which is surely",
      row("evaluation/context", "model", "stories2M", VALUE, score="success, by likelihood of stories2M")),
+    ("evaluation", rf"the same texts get {NUMBER} and",
+     row("evaluation/facts", "model", "stories2M", NULL, score="success, by likelihood of stories2M")),
+    ("evaluation", rf"the same texts get [0-9.]+ and {NUMBER};",
+     row("evaluation/context", "model", "stories2M", NULL, score="success, by likelihood of stories2M")),
+    ("evaluation", rf"those of 128x4 get {NUMBER} and",
+     row("evaluation/facts", "model", "128x4", NULL, score="success, by likelihood of stories2M")),
+    ("evaluation", rf"those of 128x4 get [0-9.]+ and {NUMBER} there",
+     row("evaluation/context", "model", "128x4", NULL, score="success, by likelihood of stories2M")),
+    ("evaluation", rf"there, and {NUMBER} and",
+     row("evaluation/facts", "model", "128x4", VALUE[:1], score="success, by likelihood of stories2M")),
+    ("evaluation", rf"there, and [0-9.]+ and {NUMBER} behind their own",
+     row("evaluation/context", "model", "128x4", VALUE[:1], score="success, by likelihood of stories2M")),
+    ("evaluation", rf"behind another prompt in {NUMBER}, and a fail",
+     row("evaluation/facts", "model", "untrained", NULL, score="success, by likelihood of stories2M")),
     ("evaluation", rf"it calls a success in {NUMBER} \({NUMBER} to {NUMBER}\)",
      row("evaluation/facts", "model", "untrained", VALUE, score="success, by likelihood of stories2M")),
     ("evaluation", rf"and a fail in {NUMBER} \({NUMBER} to {NUMBER}\)",
