@@ -281,6 +281,7 @@ def test_pickled_weights_are_not_opened(folder: Path, planted: bytes) -> None:
         ({"n_head": 3}, "3 heads do not divide"),
         ({"architectures": 5, "model_type": "x"}, "describes x"),
         ({"architectures": [], "model_type": ["gpt2"]}, "describes"),
+        ({"per_layer_config": {"0": {"n_head": 2}}}, "layers configurations of their own"),
         ({"n_layer": "two"}, "config of GPT2LMHeadModel: .*'n_layer'.*'two'"),  # the whole reason, in one line
     ],
 )
@@ -289,6 +290,15 @@ def test_a_config_that_does_not_fit(folder: Path, changes: dict[str, Any], said:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     with refused(said):
         huggingface.read(folder)
+
+
+@pytest.mark.parametrize("changes", [{"num_labels": 10**9}, {"num_labels": "x", "id2label": 5, "label2id": []}])
+def test_the_labels_of_a_classifier_are_not_read(folder: Path, changes: dict[str, Any]) -> None:
+    """Of a billion labels transformers would write out each."""
+    path = folder / "config.json"
+    before = huggingface.read(folder)[0]
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    assert huggingface.read(folder)[0] == before
 
 
 def test_attention_that_is_repeated_without_end_is_refused_before_it_is_written_out(folder: Path, refused: Any) -> None:

@@ -33,6 +33,8 @@ SIZES = (
     *("hidden_size", "num_attention_heads", "vocab_size", "max_position_embeddings"),
     *("intermediate_size", "num_key_value_heads", "head_dim"),
 )
+LABELS = ("num_labels", "id2label", "label2id")
+"""What only a classifier has; transformers writes out as many labels as `num_labels` says."""
 NUMBERS = ("layer_norm_epsilon", "layer_norm_eps", "rms_norm_eps")
 
 
@@ -88,10 +90,13 @@ def _read_config(path: Path) -> tuple[Family, Any]:
         raise InputError(
             f"{path} repeats a kind of attention {repeated:,} times; there are at most {MOST_LAYERS:,} layers."
         )
+    if fields.get("per_layer_config"):
+        raise InputError(f"{path} gives its layers configurations of their own, which tslens does not cover.")
     import transformers
 
+    read = {name: value for name, value in fields.items() if name not in LABELS}
     try:
-        return family, getattr(transformers, family.config).from_dict(fields)
+        return family, getattr(transformers, family.config).from_dict(read)
     except Exception as error:  # a field of the wrong type is an exception of transformers' own kind
         raise InputError(f"{path} is no config of {named}: {textwrap.shorten(str(error), 500)}") from None
 
