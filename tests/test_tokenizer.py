@@ -9,6 +9,7 @@ import pytest
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
+from tslens.backends import ASIDE, read_backend
 from tslens.byte_bpe import BYTE_LETTERS, END_OF_STORY
 from tslens.errors import InputError
 from tslens.models.fast_tokenizer import to_transformers
@@ -176,11 +177,47 @@ def test_a_tokenizer_that_fails_on_some_texts_is_refused_where_it_is_loaded(
     assert capfd.readouterr().err == ""
 
 
+GIVES_UP = {"type": "Split", "pattern": {"Regex": "(x+x+)+(?=y)|."}, "behavior": "Isolated", "invert": False}
+
+
+def test_a_pattern_that_fails_on_a_story_is_said_without_a_trace(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_json(tmp_path / "its.json", WORDS, pre_tokenizer=GIVES_UP)
+    found = Tokenizer.load(tmp_path / "its.json")
+    for ask in (lambda: found.encode(["ok", "x" * 40]), lambda: found.offsets("x" * 40)):
+        with pytest.raises(InputError, match=r"a text.*retry-limit.*its regular expression fails on it: leave that"):
+            ask()
+    assert capfd.readouterr().err == ""
+
+
+def test_what_other_threads_write_meanwhile_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    """Two are in it at once, one of which panics; the progress that another thread shows meanwhile is not lost."""
+    panic = type("PanicException", (BaseException,), {})
+    with ASIDE:
+        os.write(2, b"50%")
+        with pytest.raises(panic), ASIDE:
+            os.write(2, b"\nthread 'x' panicked")
+            raise panic
+    os.write(2, b" 100%")
+    assert capfd.readouterr().err == "50% 100%"
+
+
+def test_padding_and_truncation_of_a_file_are_not_used(tmp_path: Path) -> None:
+    """A padding is of as many tokens as the file says, by the first text on."""
+    padding = {"strategy": {"Fixed": 1000}, "direction": "Right", "pad_to_multiple_of": None}
+    padding |= {"pad_id": 0, "pad_type_id": 0, "pad_token": "<s>"}
+    cut = {"direction": "Right", "max_length": 1, "strategy": "LongestFirst", "stride": 0}
+    write_json(tmp_path / "its.json", WORDS, padding=padding, truncation=cut)
+    found = read_backend(tmp_path / "its.json")
+    assert found.padding is None and found.truncation is None
+
+
 def test_a_closed_vocabulary_in_memory_is_refused_on_the_first_unknown_word() -> None:
     closed = Tokenizer(Backend(models.WordLevel({END_OF_STORY: 0, "cat": 1}, unk_token="[UNK]")))
     assert closed.encode(["cat"]) == [[0, 1]]
     for ask in (lambda: closed.encode(["dog"]), lambda: closed.offsets("dog")):
-        with pytest.raises(InputError, match="cannot encode a text .*give one that has a token for unknown words"):
+        with pytest.raises(InputError, match="cannot encode a text, .dog.*give one that has a token for unknown words"):
             ask()
 
 

@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,9 @@ from tslens.paths import absent
 BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
 PROBE = "Tom said, “Hello!” 12 𒀀 \ue000\n"
 """Text with signs that hardly a vocabulary has, which stand for any text."""
+PATTERN = "its regular expression fails on it: leave that text out, or give a tokenizer of another one"
+PANIC = b"\nthread '"
+"""How the trace of a panic begins."""
 
 
 @contextlib.contextmanager
@@ -26,9 +31,10 @@ def one_line(fault: str, remedy: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if type(error) not in (Exception, ValueError) and type(error).__name__ != "PanicException":
+        if type(error) not in (Exception, ValueError) and not _is_panic(error):
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]
+        remedy = PATTERN if "regex" in reason.lower() else remedy
         raise InputError(f"{fault} ({reason}); {remedy}") from None
 
 
@@ -37,17 +43,43 @@ def as_tokenizer(source: Path) -> contextlib.AbstractContextManager[None]:
     return one_line(f"{source} is not a Hugging Face tokenizer.json", "give one that is")
 
 
-@contextlib.contextmanager
-def _no_trace() -> Iterator[None]:
-    """Nothing is written to stderr: a panic of Rust code prints its own trace there before it is raised."""
-    with Path(os.devnull).open("wb") as nowhere:
-        usual = os.dup(2)
-        try:
-            os.dup2(nowhere.fileno(), 2)
-            yield
-        finally:
-            os.dup2(usual, 2)
-            os.close(usual)
+class _Aside:
+    """A context in which the process writes its stderr aside, and shows it at the end but for the trace of a panic,
+    which Rust code prints before it raises. Any number of threads may be in it at once."""
+
+    def __init__(self) -> None:
+        self._lock, self._users, self._panicked = threading.Lock(), 0, False
+        self._usual = self._kept = -1
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users > 1:
+                return
+            with contextlib.suppress(OSError):  # a process without stderr
+                self._usual = os.dup(2)
+                self._kept = os.memfd_create("stderr") if sys.platform == "linux" else os.open(os.devnull, os.O_RDWR)
+                os.dup2(self._kept, 2)
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with self._lock:
+            self._users -= 1
+            self._panicked |= _is_panic(error)
+            if self._users or self._usual < 0:
+                return
+            os.dup2(self._usual, 2)
+            os.lseek(self._kept, 0, os.SEEK_SET)
+            with os.fdopen(self._kept, "rb") as kept, os.fdopen(self._usual, "wb", buffering=0) as usual:
+                said = kept.read()
+                usual.write(said.split(PANIC)[0] if self._panicked else said)
+            self._usual, self._panicked = -1, False
+
+
+ASIDE = _Aside()
+
+
+def _is_panic(error: BaseException | None) -> bool:
+    return type(error).__name__ == "PanicException"
 
 
 def read_backend(source: Path) -> tokenizers.Tokenizer:
@@ -63,13 +95,14 @@ def read_backend(source: Path) -> tokenizers.Tokenizer:
     if (largest := _largest_id(data)) >= MOST:
         raise InputError(f"{source} has a token with the id {largest:,}; give one of less than {MOST:,}")
     able = "give one that can: a model needs its unknown token in its vocabulary (a Unigram an unk_id)"
-    with _no_trace():
-        with as_tokenizer(source):
-            backend = tokenizers.Tokenizer.from_buffer(data)
-        with one_line(f"{source} cannot encode every text", able):
-            ids = backend.encode(PROBE, add_special_tokens=False).ids
-        with one_line(f"{source} cannot decode what it encodes", "give one with another decoder"):
-            backend.decode(ids, skip_special_tokens=False)
+    with as_tokenizer(source), ASIDE:
+        backend = tokenizers.Tokenizer.from_buffer(data)
+        backend.no_padding()  # of as many tokens as the file says
+        backend.no_truncation()
+    with one_line(f"{source} cannot encode every text", able), ASIDE:
+        ids = backend.encode(PROBE, add_special_tokens=False).ids
+    with one_line(f"{source} cannot decode what it encodes", "give one with another decoder"), ASIDE:
+        backend.decode(ids, skip_special_tokens=False)
     return backend
 
 

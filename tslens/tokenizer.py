@@ -7,15 +7,17 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import chain, groupby, islice
 from pathlib import Path
+from textwrap import shorten
 from typing import SupportsIndex
 
 import tokenizers
 from tokenizers import models, pre_tokenizers, processors, trainers
 
-from tslens.backends import as_tokenizer, bos_of, one_line, read_backend
+from tslens.backends import ASIDE, as_tokenizer, bos_of, one_line, read_backend
 from tslens.byte_bpe import (
     END_OF_STORY,
     MOST,
@@ -96,8 +98,14 @@ class Tokenizer:
         """
         texts = list(texts)
         try:
-            with one_line("the tokenizer cannot encode a text", UNKNOWN):
+            with one_line("the tokenizer cannot encode a text", UNKNOWN), self._guarded():
                 return self.backend.encode_batch_fast(texts, add_special_tokens=False)
+        except InputError:
+            for text in texts:  # the first that fails has its name in the message
+                said = f"the tokenizer cannot encode a text, {shorten(text, 60, placeholder=' …')!r}"
+                with one_line(said, UNKNOWN), self._guarded():
+                    self.backend.encode_batch_fast([text], add_special_tokens=False)
+            raise
         except TypeError:
             for text in texts:
                 try:
@@ -108,11 +116,19 @@ class Tokenizer:
                     ) from None
             raise
 
+    def _guarded(self) -> AbstractContextManager[None]:
+        """What hides the trace of a panic, where Rust code may panic: a regular expression may give up on a text."""
+        return ASIDE if self._has_pattern else nullcontext()
+
+    @cached_property
+    def _has_pattern(self) -> bool:
+        return '"Regex"' in self.backend.to_str()
+
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """The text of the ids without BOS; an id that stands for no text is shown as in `pieces`."""
         kept = (int(i) for i in ids)
         runs = groupby((i for i in kept if i != self.bos), key=self._stands_for_text)
-        with one_line("the tokenizer cannot decode", "give one with another decoder"):
+        with one_line("the tokenizer cannot decode", "give one with another decoder"), self._guarded():
             return "".join(
                 str(self.backend.decode(list(run), skip_special_tokens=False)) if text else "".join(self.pieces(run))
                 for text, run in runs
@@ -154,7 +170,7 @@ class Tokenizer:
 
         The tokens of one character that takes several (an emoji in bytes) all carry that character's span.
         """
-        with one_line("the tokenizer cannot encode a text", UNKNOWN):
+        with one_line("the tokenizer cannot encode a text", UNKNOWN), self._guarded():
             spans = self.backend.encode(text, add_special_tokens=False).offsets
         return [(0, 0), *spans] if bos else list(spans)
 
