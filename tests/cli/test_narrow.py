@@ -45,6 +45,12 @@ NAMED = {
     "cost": "eval cost --model {small} --shape 16x1 --batch 1 --tokens 2 --repeats 2 --vocabulary 300",
     "card": "eval card --model {small} --limit 0 --pairs 4 --n-gram none",
     "write": "eval write --model {small} --prompts prompts.txt --n 1 --limit-tokens 3 --beams 0",
+    "check": "stories check tales.txt",
+    "check two": "stories check tales.txt," + LONG + ".txt",
+    "pack": "stories pack tales.txt --out " + LONG + " --vocab 300 --no-resume",
+    "grade": "eval grade --texts texts.jsonl --rubric rubric.toml --grader scores.csv --again 0 --controls tales.txt",
+    "instruct": "eval instruct --model {small} --stories instructed.txt --limit 4 --samples 1 --limit-tokens 3",
+    "dry run": "train 16x1x2 --data tales.txt --dry-run --set data.vocabulary=300",
     "beginnings": "eval beginnings --model {small} --stories tales.txt --n 2 --max-new-tokens 3",
 }
 SLOW = {
@@ -71,8 +77,21 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for folder in (Path("runs", f"{LONG}-{kind}"), Path(f"{WIDE}-{kind}")):
                 shutil.copytree(source, folder)
         rows = [f"{prompt},{LONG},{WIDE},{better}\n" for prompt, better in zip("pqrs", [LONG, WIDE] * 2, strict=True)]
+        Path(f"{LONG}.txt").write_text("Ann saw a hen. The hen saw Ann.\n<|endoftext|>\n", encoding="utf-8")
+        _write_graded()
         Path("prefs.csv").write_text("prompt,first,second,preferred\n" + "".join(rows), encoding="utf-8")
     return home
+
+
+def _write_graded() -> None:
+    """Texts of two models, a rubric, their scores, and stories with instructions."""
+    axis = 'name = "grammar"\nquestion = "Is it right?"\nlowest = "no"\nhighest = "yes"\nhit_by = ["with errors"]\n'
+    Path("rubric.toml").write_text(f'task = "Grade the continuation."\n[[axis]]\n{axis}')
+    rows = [{"prompt": f"Tom {n}", "completion": f"ran {n}.", "model": (LONG, WIDE)[n % 2]} for n in range(8)]
+    Path("texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    scores = [f"{row['prompt']},{row['completion']},{n + 1}\n" for n, row in enumerate(rows)]
+    Path("scores.csv").write_text("prompt,completion,grammar\n" + "".join(scores))
+    assert cli.main("stories make --n 12 --instruct --out instructed.txt".split()) == 0
 
 
 def printed(words: str, name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -91,12 +91,6 @@ def test_counts_by_hand() -> None:
     assert cleaner.report - before == CleaningReport(read=2, kept=1, duplicate=1)
 
 
-def test_the_report_prints_as_a_line_of_a_table() -> None:
-    row = CleaningReport(read=1200, kept=1000, truncated=200).row("tales.txt")
-    assert row.split() == ["tales.txt", "1,200", "1,000", "0", "0", "200", "0"]
-    assert len(row) == len(CleaningReport.header()) == len(CleaningReport().row("a/folder/" * 9 + "tales.txt"))
-
-
 def test_what_was_seen_is_held_in_few_bytes() -> None:
     seen = Seen()
     assert all(seen.add(f"story {n}") for n in range(20_000))

@@ -8,6 +8,7 @@ from tslens import progress
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json
 from tslens.errors import InputError
+from tslens.tables import as_text, filled
 
 if TYPE_CHECKING:
     from tslens.stories import Stories
@@ -31,10 +32,13 @@ def check(
     limit
         Stop after so many stories kept.
     """
+    import pandas as pd
+
     from tslens.stories import Cleaner, CleaningReport, names_in, stories
 
     parts = names_in(source)
-    reports, cleaner = {}, Cleaner()
+    reports: dict[str, CleaningReport] = {}
+    cleaner = Cleaner()
     for part in parts:
         before = cleaner.report
         for _ in progress.track(stories(part, limit=limit).counted(cleaner), f"reading {part}", limit):
@@ -43,11 +47,10 @@ def check(
     if json_:
         print_json({part: dataclasses.asdict(report) for part, report in reports.items()}, indent=2)
         return
-    print(CleaningReport.header())
-    for part, report in reports.items():
-        print(report.row(part))
     if len(parts) > 1:
-        print(cleaner.report.row("all"))
+        reports["all"] = cleaner.report
+    table = pd.DataFrame([{"source": part, **dataclasses.asdict(report)} for part, report in reports.items()])
+    print(as_text(table))
 
 
 def pack(
@@ -99,7 +102,7 @@ def pack(
     packed = _pack(found, chosen, out, resume)
     if json_:
         return print_json(dataclasses.asdict(packed.record), indent=2)
-    print(_counts(packed, chosen, out))
+    print(filled(_counts(packed, chosen, out)))
 
 
 def _pack(found: "Stories", tokenizer: "Tokenizer", out: Path, resume: bool) -> "Packed":

@@ -155,16 +155,6 @@ class CleaningReport:
     def __str__(self) -> str:
         return " · ".join(f"{count:,} {name}" for name, count in asdict(self).items())
 
-    @staticmethod
-    def header(name: str = "source") -> str:
-        """The header line for :meth:`row`."""
-        return f"{name:<32}" + "".join(f"{field.name:>11}" for field in fields(CleaningReport))
-
-    def row(self, name: str) -> str:
-        """One line of a table, for the source of that name."""
-        shown = name if len(name) <= 32 else "…" + name[-31:]
-        return f"{shown:<32}" + "".join(f"{count:>11,}" for count in asdict(self).values())
-
 
 class Cleaner:
     """Repairs stories, drops unsuitable ones, and counts: ``for story in cleaner(stories)``, then ``cleaner.report``.
