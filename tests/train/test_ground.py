@@ -7,14 +7,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from tslens import interrupt, models, runs
 from tslens.errors import InputError
-from tslens.train import session
+from tslens.train import ground, session
 from tslens.train.distributed import World
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -32,6 +34,56 @@ def test_a_run_whose_folder_is_removed_ends_in_one_line_and_writes_nothing(run_o
     with refused("runs/gone was removed or moved while it was trained.* tslens train --resume gone"):
         session.resume("gone", watch=remove)
     assert not run.folder.exists()
+
+
+def test_what_was_written_while_the_folder_was_removed_is_removed_too(run_of, refused):
+    """A removal takes what it saw, and leaves the folder where a checkpoint was written since."""
+    run = run_of("gone")
+
+    def remove(position):
+        if position.step == 6:
+            for place in run.folder.iterdir():
+                if place.name != "checkpoints":
+                    shutil.rmtree(place) if place.is_dir() else place.unlink()
+
+    with refused("runs/gone was removed or moved while it was trained: nothing more is kept"):
+        session.resume("gone", watch=remove)
+    assert not run.folder.exists()
+
+
+def test_a_run_that_lost_its_recipe_alone_is_left_as_it_is(run_of, refused, monkeypatch):
+    run, recipe = run_of("lost"), []
+    monkeypatch.setattr(ground, "PATIENCE", 0.1)
+
+    def remove(position):
+        if position.step == 6:
+            recipe.append((run.folder / runs.RECIPE).read_bytes())
+            (run.folder / runs.RECIPE).unlink()
+
+    with refused("runs/lost lost its recipe.json while it was trained.* Put that back and go on with: tslens train"):
+        session.resume("lost", watch=remove)
+    (run.folder / runs.RECIPE).write_bytes(recipe[0])
+    session.resume("lost")
+    assert (run.folder / runs.CONFIG).is_file()
+
+
+@pytest.mark.thorough
+def test_a_removal_at_any_moment_leaves_nothing(run_of):
+    drawn, began = Random(3), time.monotonic()
+    run_of("usual", **{"train.checkpoint_every": "1"})
+    session.resume("usual")
+    took = time.monotonic() - began
+    for number in range(40):
+        run = run_of(f"gone{number}", **{"train.checkpoint_every": "1"})
+        remove = ["rm", "-rf", str(run.folder.absolute())]
+        removal = threading.Timer(drawn.random() * took, subprocess.run, [remove], {"check": False})
+        removal.start()
+        try:
+            session.resume(run.folder.name)  # it may end before
+        except InputError as error:
+            assert "was removed or moved while it was trained" in str(error)
+        removal.join()
+        assert not run.folder.exists(), sorted(run.folder.rglob("*"))
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tslens import runs
 from tslens.errors import InputError
 from tslens.tokenizer import Tokenizer
+from tslens.train import ground
 from tslens.train.data import Batches
 from tslens.train.recipe import Recipe, from_dict
 
@@ -47,11 +47,7 @@ class Run:
 
     def refuse_gone(self) -> None:
         """InputError if the run's folder was removed or moved since it began: nothing is written in its place."""
-        if not (self.folder / runs.RECIPE).is_file():
-            raise InputError(
-                f"{self.folder} was removed or moved while it was trained: nothing more is kept. Put it "
-                f"back, if you moved it, and go on with: tslens train --resume {self.folder.name}; else train it anew."
-            )
+        ground.refuse_gone(self.folder)
 
     def check_same(self, config: Mapping[str, Any]) -> None:
         """InputError if recipe, data or tokenizer in a checkpoint's `config.json` differ from this run's."""

@@ -5,11 +5,9 @@ A checkpoint is a folder `checkpoints/step-000123` that appears whole or not at 
 permanently, to study how a model develops.
 """
 
-import contextlib
 import dataclasses
-import errno
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,29 +86,7 @@ def finish(run: Run, state: TrainingState) -> None:
     run.refuse_gone()
     _delete_older(run)
     runs.write(run.folder, _config(run, state), models.weights(state.model))
-
-
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-DENIED = {errno.EROFS, errno.EACCES, errno.EPERM}
-
-
-@contextlib.contextmanager
-def explain_unwritable(run: Run) -> Iterator[None]:
-    """Say of an OSError in the block what is kept and how to resume, or that the run's folder is gone."""
-    try:
-        yield
-    except OSError as error:
-        run.refuse_gone()
-        if error.errno not in FULL | DENIED:
-            raise
-        kept = runs.steps(run.folder / "checkpoints")
-        raise OSError(
-            error.errno,
-            f"cannot write {run.folder} ({error.strerror}); "
-            f"{'its last good checkpoint is kept' if kept else 'it has no checkpoint yet'}. "
-            f"Make {'room' if error.errno in FULL else 'it writable'} and {'resume' if kept else 'start again'} with: "
-            f"tslens train --resume {run.folder.name}",
-        ) from error
+    run.refuse_gone()
 
 
 def _write(

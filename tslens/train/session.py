@@ -16,7 +16,7 @@ from tslens import interrupt, lock, progress, runs
 from tslens.errors import InputError
 from tslens.gradients import gradients
 from tslens.models import LanguageModel
-from tslens.train import loggers, optimizer, precision, saving
+from tslens.train import ground, loggers, optimizer, precision, saving
 from tslens.train.distributed import World, process_group
 from tslens.train.loop import Loop
 from tslens.train.meter import Meter
@@ -140,7 +140,7 @@ def train_run(run: Run, world: World, *, begun: Begun | None = None, watch: Watc
             if begun is not None:
                 begun(run)
         state = _newest_state(run, world)
-        with saving.explain_unwritable(run), progress_bar() as show:
+        with ground.explain_unwritable(run.folder), progress_bar() as show:
             Loop(run, world, state, [show] if watch is None else [show, watch]).run_to_end()
             if world.first:
                 saving.finish(run, state)
