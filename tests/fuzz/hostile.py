@@ -304,14 +304,32 @@ def _dumped(tree: Any, **how: Any) -> bytes:
     return json.dumps(tree, **how).encode("utf-8", "surrogatepass")
 
 
+PADDED = {"direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": "<|endoftext|>"}
+CUT = {"direction": "Right", "strategy": "LongestFirst", "stride": 0}
+WELL_FORMED: dict[str, tuple[Any, ...]] = {
+    "num_labels": (0, 3, -1, 10**9, "2"), "id2label": ({"0": "a"}, {"x": "a"}, []), "label2id": ({"a": 0}, None),
+    "per_layer_config": ({}, {"0": {"num_attention_heads": 1}}, {"999999999": {"hidden_size": 8}}),
+    "chunk_size_feed_forward": (10**9,), "problem_type": ("regression", "x"), "pruned_heads": ({"0": [0]},),
+    "padding": (*(PADDED | {"strategy": {"Fixed": size}} for size in (0, 3, 10**9, 2**63)), PADDED | {"strategy": "BatchLongest"}),
+    "truncation": (*(CUT | {"max_length": size} for size in (0, 1, 10**9)), CUT | {"max_length": 2, "stride": 9}),
+}  # fmt: skip
+"""Keys that formats know and that the valid files lack, with values of their kind: at the top of a document."""
+
+
 def _json(data: bytes, rng: Random) -> bytes:
     try:
         tree = json.loads(data)
     except ValueError:
         return _bytes(data, rng)
-    kind = rng.choice(("tree",) * 8 + ("twice", "deep", "nested", "digits", "large", "raw", "comment", "huge exponent"))
+    kind = rng.choice(
+        ("tree",) * 8
+        + ("known", "known", "twice", "deep", "nested", "digits", "large", "raw", "comment", "huge exponent")
+    )
     if kind == "tree":
         return _dumped(changed_tree(tree, rng), ensure_ascii=rng.random() < 0.8)
+    if kind == "known" and isinstance(tree, dict):
+        name = rng.choice([*WELL_FORMED])
+        return _dumped(tree | {name: rng.choice(WELL_FORMED[name])})
     text = data.decode("utf-8", "replace")
     if kind == "twice" and isinstance(tree, dict) and tree:
         key = rng.choice(list(tree))

@@ -1,13 +1,13 @@
 """Command lines on hostile input: run each in a process that is watched, and say what is wrong with its end.
 
 A command must do its work (exit code 0) or refuse it in one clear line (exit code 2): no traceback, no silence, no
-death of the process, no hang, no memory without bound, no `nan` for a number, and nothing half-written.
+death of the process, no hang, no memory without bound, no `nan` for a number, and nothing half-written. After Ctrl-C it
+must end within `LONGEST` too.
 """
 
 import contextlib
 import json
 import os
-import re
 import select
 import shlex
 import shutil
@@ -22,14 +22,23 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 
+from tests.fuzz.answers import no_number, no_number_written
+
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 10.0
 """Seconds of a case: of the processor, as a busy machine makes no command hang; or of the clock in one sleep. On a
 machine that takes longer to import everything, as long as that takes."""
 MOST = 1_500 * 2**20  # bytes that a case may take at most
+TICK = 0.02  # seconds that the clock of a file system may be behind
 LINE = 1_000  # characters of a clear line
-NO_NUMBER = re.compile(r"(?<!\S)[-+(]*(nan|inf)[.,;:%)]*(?!\S)")  # as it is printed where a number is meant
 NO_NETWORK = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY")
+NO_MODEL = {
+    "ANTHROPIC_API_KEY": "a-key",
+    "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+    "TSLENS_OFFLINE": "1",
+    "NO_PROXY": "127.0.0.1",
+}
+"""What lets a command ask a large model, at an address that refuses every connection."""
 BEGAN = 900.0  # seconds that the process may take to import everything, on a machine that others use
 
 DRAWN = settings(database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
@@ -61,6 +70,8 @@ class Report:
     seconds: float = 0.0
     more: int = 0
     """Bytes of memory that it took at most, beyond what was taken before."""
+    began: float = 0.0
+    """The clock at its beginning: what is younger was written by it."""
 
 
 def _processor(pid: int) -> float:
@@ -83,10 +94,10 @@ def _sleeps(pid: int) -> bool:
 class Runner:
     """A process that runs cases; one that died or hung is started anew."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, longest: float = LONGEST) -> None:
         self.home = home
         self.ran = 0
-        self.longest = LONGEST
+        self.longest = longest
         self._process: subprocess.Popen[str] | None = None
 
     def _start(self) -> None:
@@ -96,7 +107,7 @@ class Runner:
         environment = os.environ | dict.fromkeys(NO_NETWORK, "1") | {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
         environment |= {"TOKENIZERS_PARALLELISM": "false", "HF_HOME": str(self.home / "hub"), "PYTHONPATH": str(ROOT)}
         environment |= {"XDG_CONFIG_HOME": str(self.home / "config"), "COLUMNS": "80"}
-        environment.pop("ANTHROPIC_API_KEY", None)
+        environment |= NO_MODEL
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(Path(__file__).with_name("worker.py")), str(writes), str(self._hung)],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -106,7 +117,7 @@ class Runner:
         if self._line(BEGAN) != "ready":
             self.close()  # its late line would be taken for a report
             raise RuntimeError(f"the process that runs cases did not begin in {BEGAN:.0f} s")
-        self.longest = max(LONGEST, _processor(self._process.pid))
+        self.longest = max(self.longest, _processor(self._process.pid))
 
     def _line(self, seconds: float) -> Any:
         """The next report; None if none comes in time, or the process has ended."""
@@ -147,6 +158,7 @@ class Runner:
             file=process.stdin,
             flush=True,
         )
+        began = time.time() - TICK
         found = self._watched(process.pid, self.longest + case.stop)
         self.ran += 1
         texts = {
@@ -154,11 +166,11 @@ class Runner:
             for name, path in (("out", out), ("err", err))
         }
         if found is not None:
-            return Report(**texts, **found)
+            return Report(**texts, **found, began=began)
         ended = process.poll()
         code = f"hanging\n{self._hung.read_text()}" if ended is None else f"the end of its process, by {ended}"
         self.close()
-        return Report(code, **texts)
+        return Report(code, **texts, began=began)
 
     def close(self) -> None:
         """End the process."""
@@ -182,13 +194,15 @@ def leftovers(folder: Path) -> list[str]:
     return found
 
 
-def fault(report: Report, folder: Path, *, may_stop: bool = False, longest: float = LONGEST) -> str:
-    """What is wrong with the end of a case, in words; empty if nothing is."""
-    if "Traceback" in report.err or "this is a defect" in report.err or "panicked" in report.err:
+def fault(report: Report, folder: Path, *, stop: float = 0.0, longest: float = LONGEST, silent: bool = False) -> str:
+    """What is wrong with the end of a case, in words; empty if nothing is. It may have been stopped by Ctrl-C after
+    `stop` seconds, and may say nothing if it is `silent`."""
+    said = report.out + report.err
+    if any(word in said for word in ("Traceback", "this is a defect", "panicked")):
         return "a traceback"
-    if report.code not in ((0, 2, 130) if may_stop else (0, 2)):
+    if report.code not in ((0, 2, 130) if stop else (0, 2)):
         return f"it ended with {report.code}"
-    if report.seconds > longest and not (may_stop and report.code == 130):
+    if report.seconds > longest + stop:
         return f"it took {report.seconds:.0f} s"
     if report.more > MOST:
         return f"it took {report.more / 2**20:,.0f} MB"
@@ -196,10 +210,24 @@ def fault(report: Report, folder: Path, *, may_stop: bool = False, longest: floa
         return "it asked for more memory than there is"
     if left := leftovers(folder):
         return f"left behind: {', '.join(left)}"
-    if report.code == 0 and (found := NO_NUMBER.search(report.out)):
-        return f"a number that is none: {found[0]!r}"
-    if report.code != 2:
+    return _refusal_fault(report) if report.code == 2 else _answer_fault(report, folder, silent)
+
+
+def _answer_fault(report: Report, folder: Path, silent: bool) -> str:
+    """What is wrong with an answer; empty if nothing is."""
+    if report.code != 0:
         return ""
+    if not (silent or (report.out + report.err).strip()):
+        return "it said nothing"
+    if found := no_number(report.out):
+        return f"a number that is none: {found!r}"
+    if found := no_number_written(folder, report.began):
+        return f"a number that is none was written: {found}"
+    return ""
+
+
+def _refusal_fault(report: Report) -> str:
+    """What is wrong with the line of a refusal; empty if nothing is."""
     said = report.err.split("\n")
     lines = [line for line in said if line.startswith("tslens: ") and not line.startswith("tslens: warning:")]
     if len(lines) != 1 or said[-2:] != [lines[0], ""]:
@@ -211,11 +239,19 @@ def fault(report: Report, folder: Path, *, may_stop: bool = False, longest: floa
     return "" if len(lines[0].split()) > 3 else "a line that says nothing"
 
 
-def check(runner: Runner, case: Case, *, may_stop: bool = False, about: object = "") -> None:
-    """Run a case. AssertionError with the command and the folder, which is kept, if its end is wrong; else the folder is
-    removed."""
+def check(runner: Runner, case: Case, about: object = "") -> str:
+    """Run a case. What is wrong with its end, with the command and the folder, which is kept; empty, and the folder
+    removed, if nothing is."""
     report = runner.run(case)
-    wrong = fault(report, case.folder, may_stop=may_stop, longest=runner.longest)
+    wrong = fault(report, case.folder, stop=case.stop, longest=runner.longest)
+    if not wrong:
+        shutil.rmtree(case.folder, ignore_errors=True)
+        return ""
     told = f"{wrong}\n{case}\n{about}\nexit code: {report.code}\nstderr: {report.err[-6_000:]}\nstdout: {report.out[-500:]}"
-    assert not wrong, told.encode("utf-8", "backslashreplace").decode()  # what is no text could not be reported
-    shutil.rmtree(case.folder, ignore_errors=True)
+    return told.encode("utf-8", "backslashreplace").decode()  # what is no text could not be reported
+
+
+def report_all(wrong: Sequence[str]) -> None:
+    """AssertionError with what is wrong with cases, if anything is."""
+    found = [one for one in wrong if one]
+    assert not found, f"{len(found)} of {len(wrong)} cases:\n\n" + "\n\n".join(found)

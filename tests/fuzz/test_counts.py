@@ -17,9 +17,11 @@ def marked(function: Callable[..., None], name: str) -> list[pytest.Mark]:
     return [mark for mark in getattr(function, "pytestmark", ()) if mark.name == name]
 
 
-@pytest.mark.parametrize(("target", "mark", "least"), [("test-all", "thorough", 1_000), ("stress", "stress", 10_000)])
+@pytest.mark.parametrize(
+    ("target", "mark", "least", "most"), [("test-all", "thorough", 1_000, 1_300), ("stress", "stress", 10_000, 15_000)]
+)
 def test_as_many_cases_are_run_as_are_promised(
-    target: str, mark: str, least: int, checkout: Path, monkeypatch: pytest.MonkeyPatch
+    target: str, mark: str, least: int, most: int, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each test of the mark is called as pytest calls it; `run` itself asserts that it runs as many as it is asked."""
     ran = 0
@@ -34,9 +36,18 @@ def test_as_many_cases_are_run_as_are_promised(
             (parameters,) = marked(function, "parametrize")
             for value in parameters.args[1]:
                 function(value, *[None] * 3)
-    assert ran >= least
+    assert least <= ran <= most
     recipe = (checkout / "Makefile").read_text(encoding="utf-8").split(f"\n{target}: ")[1].split("\n\n")[0]
     assert f"$(PYTEST) -m {mark} " in recipe
+
+
+@pytest.mark.parametrize("words", hostile_options.BASES)
+def test_every_option_is_given_a_hostile_value(words: str) -> None:
+    drawn = hostile_options.drawn_cases(words, hostile_options.cases_of(words), 5)
+    named = {name for name, _, _ in hostile_options.options(words)}
+    assert {name for _, names in drawn for name in names} == named
+    for command, names in drawn:
+        assert all(any(word == name or word.startswith(f"{name}=") for word in command) for name in names if name)
 
 
 def test_what_is_nested_is_parsed() -> None:

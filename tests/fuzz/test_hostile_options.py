@@ -1,29 +1,31 @@
 """Hostile numbers, names and places for every option of every command: each does its work, or refuses in one clear line."""
 
-import itertools
 import shutil
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from random import Random
+from typing import get_args
 
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.answers import no_number
 from tests.fuzz.given import GRADE, SMALL
 from tests.fuzz.hostile import NAMES, NUMBERS, SETTINGS, special_files
-from tests.fuzz.running import DRAWN, NO_NUMBER, Case, Runner, check
+from tests.fuzz.running import DRAWN, Case, Runner, check, report_all
 from tslens.cli import build_app
 from tslens.cli.commands import COMMANDS
 
 MODEL = "--model tiny --stories tales.txt --limit 6"
 BASES = {
-    "demo": "--name x --limit 40", "report": f"{MODEL} --twins 0 --shown 1 --no-causes --out r.html",
+    "demo": " ".join(["--name", "x", "--limit", "40", *SMALL]), "report": f"{MODEL} --twins 0 --shown 1 --no-causes --out r.html",
     "analyze heads": MODEL, "analyze neurons": MODEL, "analyze lens": MODEL, "analyze attribution": MODEL,
-    "analyze residuals": MODEL, "analyze circuit": "pronoun --model tiny --pairs 4 --twins 0", "analyze composition": f"{MODEL} --twins 0",
+    "analyze residuals": MODEL, "analyze circuit": "pronoun --model tiny --pairs 8 --twins 0", "analyze composition": f"{MODEL} --twins 0",
     "analyze twins": "--model tiny --stories tales.txt --limit 24 --twins 1",
     "analyze dynamics": "kept --stories tales.txt --limit 24 --twins 0",
-    "analyze features": f"{MODEL} --hook blocks.0.hook_resid_post --fit-stories tales.txt --fit-limit 8 --width 16 --active 2 --steps 2",
+    "analyze features": "--model tiny --stories tales.txt --limit 20 --hook blocks.0.hook_resid_post --fit-stories tales.txt --fit-limit 8 --width 16 --active 2 --steps 2",
     "analyze all": "--model tiny --stories tales.txt --limit 24 --twins 1", "audit": "--model tiny --stories tales.txt --limit 24 --seeds 1 --twins 1 --runs 10",
     "stories make": "--n 3 --out o.txt", "stories ask": "--n 2 --out o.jsonl --prices prices.toml --large-model claude-haiku-4-5",
     "stories audit": "tales.txt --limit 30", "stories check": "tales.txt", "stories pack": "tales.txt --out p --vocab 300",
@@ -56,7 +58,7 @@ NEEDED = (
 )
 COSTLY = {"demo", "analyze all", "audit", "eval all", "eval card", "eval cost", "analyze circuit"}
 """Commands that take long whatever their options are: they get fewer cases."""
-CASES, FEW = 10, 3
+CASES, FEW = 8, 3
 MORE = 9
 """How many times the cases of `make test-all` those of `make stress` are."""
 STOP = 2.0  # seconds after which Ctrl-C stops what may take long
@@ -69,7 +71,7 @@ def test_every_command_has_a_base() -> None:
 def options(words: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """Every option of a command, as it is named, with hostile values of its kind; and its operands, without a name."""
     app = build_app(words.split())
-    numerals = tuple(number for number in NUMBERS if not NO_NUMBER.search(number))  # a name is printed as it was given
+    numerals = tuple(number for number in NUMBERS if not no_number(number))  # a name is printed as it was given
     for word in words.split():
         app = app[word]
     found = []
@@ -89,22 +91,38 @@ def options(words: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     return found
 
 
-@st.composite
-def hostile_words(draw: Any, words: str) -> list[str]:
-    """The words of a command, with one or two options that are hostile."""
-    known, found = options(words), [*words.split(), *BASES[words].split()]
-    for _ in range(draw(st.sampled_from((1, 1, 1, 2)))) if known else ():
-        name, usual, other = draw(st.sampled_from(known))
-        value = draw(st.sampled_from(usual) if draw(st.integers(0, 9)) else st.sampled_from(other))
-        if name == "--set" and draw(st.booleans()):
-            value = f"{draw(st.sampled_from(KEYS))}={draw(st.sampled_from((*NUMBERS, *NAMES)))}"
+def hostile_words(words: str, number: int, drawn: Random) -> tuple[list[str], list[str]]:
+    """The words of the case of a number, with one or two options that are hostile, and the names of these. The first is
+    the option of the case's number, so that each has its turn."""
+    known, base = options(words), BASES[words].split()
+    found, at = [*words.split(), *base], len(words.split())
+    operand = int(bool(base) and not base[0].startswith("--"))
+    chosen = [known[number % len(known)], *drawn.choices(known, k=drawn.choice((0, 0, 0, 1)))] if known else []
+    for name, usual, other in chosen:
+        value = drawn.choice(usual if drawn.randrange(10) else other)
+        if name == "--set" and drawn.random() < 0.5:
+            value = f"{drawn.choice(KEYS)}={drawn.choice((*NUMBERS, *NAMES))}"
         if not name:
-            at = len(words.split())
-            found[at : at + 1] = [value]
+            found[at : at + operand] = [value]
         elif value == "" and usual == ("",):
             found.append(name)
         else:
-            found = _without(found, name) + ([f"{name}={value}"] if draw(st.booleans()) else [name, value])
+            found = _without(found, name) + ([f"{name}={value}"] if drawn.random() < 0.5 else [name, value])
+    return found, [name for name, _, _ in chosen]
+
+
+def drawn_cases(words: str, cases: int, first: int) -> list[tuple[list[str], list[str]]]:
+    """So many cases of a command, drawn by a seed: their words, and the names of the options that are hostile."""
+    found: list[tuple[list[str], list[str]]] = []
+
+    @seed(first)
+    @settings(DRAWN, max_examples=cases)
+    @given(st.randoms(use_true_random=True))
+    def each(drawn: Random) -> None:
+        found.append(hostile_words(words, len(found), drawn))
+
+    each()
+    assert len(found) == cases, "fewer cases than asked for"
     return found
 
 
@@ -127,35 +145,34 @@ def recipe_keys() -> list[str]:
 KEYS = recipe_keys()
 
 
+def prepared(valid: Path, place: Path) -> Path:
+    """A folder with the valid things that commands need."""
+    place.mkdir(parents=True)
+    for name in NEEDED:
+        if (valid / name).is_dir():
+            shutil.copytree(valid / name, place / name)
+        else:
+            shutil.copy(valid / name, place / name)
+    return place
+
+
+def in_folder(place: Path, command: Sequence[str], stop: float) -> Case:
+    return Case(place, command, stop, {"TSLENS_CACHE": str(place / "cache"), "HOME": str(place)})
+
+
 def run(words: str, cases: int, first: int, valid: Path, folder: Path, runner: Runner) -> None:
     """Run so many cases of a command, drawn by a seed."""
-    numbers = itertools.count()
-
-    @seed(first)
-    @settings(DRAWN, max_examples=cases)
-    @given(hostile_words(words), st.integers(0, 2**32))
-    def each(command: list[str], _: int) -> None:
-        place = folder / str(next(numbers)) / "in" / "here"  # `../..` stays in the case's own folder
-        place.mkdir(parents=True)
-        for name in NEEDED:
-            if (valid / name).is_dir():
-                shutil.copytree(valid / name, place / name)
-            else:
-                shutil.copy(valid / name, place / name)
+    wrong = []
+    for number, (command, _) in enumerate(drawn_cases(words, cases, first)):
+        place = prepared(valid, folder / str(number) / "in" / "here")  # `../..` stays in the case's own folder
         special_files(place)
-        check(
-            runner,
-            Case(place, command, STOP, {"TSLENS_CACHE": str(place / "cache"), "HOME": str(place)}),
-            may_stop=True,
-        )
-
-    each()
-    assert next(numbers) == cases, "fewer cases than asked for"
+        wrong.append(check(runner, in_folder(place, command, STOP)))
+    report_all(wrong)
 
 
 def cases_of(words: str) -> int:
-    """The cases of a command in `make test-all`."""
-    return FEW if words in COSTLY else CASES
+    """The cases of a command in `make test-all`: at least one of every option."""
+    return max(FEW if words in COSTLY else CASES, len(options(words)))
 
 
 @pytest.mark.thorough
