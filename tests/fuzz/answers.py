@@ -50,6 +50,8 @@ def _in_lines(text: str) -> str:
     return next((found for line in text.splitlines() if (found := _in_json(line))), "")
 
 
+OF_RESULTS = "result.json"
+"""The record of a saved Result, where NaN stands for what cannot be told, such as an interval of one story."""
 READERS = {".json": _in_json, ".jsonl": _in_lines, ".csv": _in_table, ".html": _in_page}
 
 
@@ -64,7 +66,7 @@ def no_number_written(folder: Path, since: float) -> str:
     for home, _, names in os.walk(folder):
         for path in (Path(home, name) for name in sorted(names)):
             young = path.is_file() and not path.is_symlink() and path.stat().st_mtime >= since
-            read = READERS.get(path.suffix)
+            read = None if path.name == OF_RESULTS else READERS.get(path.suffix)
             if young and read is not None and (found := read(path.read_text("utf-8", "replace"))):
                 return f"{path.relative_to(folder)}: {found!r}"
     return ""

@@ -29,7 +29,6 @@ LONGEST = 10.0
 """Seconds of a case: of the processor, as a busy machine makes no command hang; or of the clock in one sleep. On a
 machine that takes longer to import everything, as long as that takes."""
 MOST = 1_500 * 2**20  # bytes that a case may take at most
-TICK = 0.02  # seconds that the clock of a file system may be behind
 LINE = 1_000  # characters of a clear line
 NO_NETWORK = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY")
 NO_MODEL = {
@@ -71,7 +70,7 @@ class Report:
     more: int = 0
     """Bytes of memory that it took at most, beyond what was taken before."""
     began: float = 0.0
-    """The clock at its beginning: what is younger was written by it."""
+    """The clock at its beginning: what is younger was written by it, and what was changed for it is older."""
 
 
 def _processor(pid: int) -> float:
@@ -158,7 +157,7 @@ class Runner:
             file=process.stdin,
             flush=True,
         )
-        began = time.time() - TICK
+        began = time.time()
         found = self._watched(process.pid, self.longest + case.stop)
         self.ran += 1
         texts = {
@@ -194,9 +193,9 @@ def leftovers(folder: Path) -> list[str]:
     return found
 
 
-def fault(report: Report, folder: Path, *, stop: float = 0.0, longest: float = LONGEST, silent: bool = False) -> str:
+def fault(report: Report, folder: Path, *, stop: float = 0.0, longest: float = LONGEST) -> str:
     """What is wrong with the end of a case, in words; empty if nothing is. It may have been stopped by Ctrl-C after
-    `stop` seconds, and may say nothing if it is `silent`."""
+    `stop` seconds."""
     said = report.out + report.err
     if any(word in said for word in ("Traceback", "this is a defect", "panicked")):
         return "a traceback"
@@ -210,14 +209,14 @@ def fault(report: Report, folder: Path, *, stop: float = 0.0, longest: float = L
         return "it asked for more memory than there is"
     if left := leftovers(folder):
         return f"left behind: {', '.join(left)}"
-    return _refusal_fault(report) if report.code == 2 else _answer_fault(report, folder, silent)
+    return _refusal_fault(report) if report.code == 2 else _answer_fault(report, folder)
 
 
-def _answer_fault(report: Report, folder: Path, silent: bool) -> str:
+def _answer_fault(report: Report, folder: Path) -> str:
     """What is wrong with an answer; empty if nothing is."""
     if report.code != 0:
         return ""
-    if not (silent or (report.out + report.err).strip()):
+    if not (report.out + report.err).strip():
         return "it said nothing"
     if found := no_number(report.out):
         return f"a number that is none: {found!r}"

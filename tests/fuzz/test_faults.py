@@ -33,6 +33,7 @@ def test_a_word_is_no_number(said: str, tmp_path: Path) -> None:
         ("r.csv", "a,b\n1,nan\n", True), ("r.csv", "a,b\n1,nanny\n", False), ("r.html", "<p>nan bits per byte</p>", True),
         ("r.html", "<style>nan</style><script>isNaN(NaN)</script><p title='nan'>an</p>", False),
         ("r.html", '<script type="application/json" id="x">[NaN]</script>', True), ("r.txt", "nan", False),
+        ("result.json", '{"low": NaN}', False),
     ],
 )  # fmt: skip
 def test_a_file_that_was_written_holds_numbers(name: str, text: str, number: bool, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What hostile cases are made of is valid: unchanged, every command does its work."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tests.fuzz.test_hostile_options import BASES, STOP, in_folder, prepared
 
 UNASKED = {"stories ask"}
 """Commands whose work a large model does: they wait for one until they are stopped."""
+FAILS = {"audit"}
+"""A command that says by exit code 1 that a model does not pass, as an untrained one does not."""
 REFUSED = {"bench"}
 """A command of ten minutes, given what it refuses."""
 LONGEST = 120.0
@@ -30,8 +33,10 @@ def ended(runner: Runner, place: Path, command: list[str]) -> str:
     asks = " ".join(command).startswith(tuple(UNASKED))
     case = in_folder(place, command, STOP if asks else 0.0)
     report = runner.run(case)
-    wrong = fault(report, place, stop=case.stop, longest=LONGEST)
-    if not wrong and report.code == (130 if asks else 0):
+    fails = command[0] in FAILS and report.code == 1
+    judged = dataclasses.replace(report, code=0) if fails else report
+    wrong = fault(judged, place, stop=case.stop, longest=LONGEST)
+    if not wrong and judged.code == (130 if asks else 0):
         return ""
     return f"{case}: {report.code}, {wrong}: {report.err[-1_000:]}"
 
