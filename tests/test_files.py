@@ -42,6 +42,37 @@ def test_a_full_disk_while_syncing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert everything(tmp_path) == before
 
 
+def test_a_full_disk_under_a_library_in_rust_is_the_systems_error(tmp_path: Path) -> None:
+    from safetensors import SafetensorError
+
+    for words in ("Error while serializing: I/O error: {} (os error {})", "{} (os error {})"):
+        for kind in (SafetensorError, Exception):
+            said = words.format(os.strerror(errno.ENOSPC), errno.ENOSPC)
+            with pytest.raises(OSError, match="No space left") as raised, files.atomic_folder(tmp_path / "a") as made:
+                (made / "half").write_text("half")
+                raise kind(said)
+            assert raised.value.errno == errno.ENOSPC and raised.value.filename == str(tmp_path / "a")
+    with pytest.raises(OSError, match="No space left"), files.atomic_folder(tmp_path / "a"):
+        raise OSError("100 requested and 25 written")  # as ndarray.tofile says it
+    with pytest.raises(SafetensorError, match="invalid header"), files.atomic_folder(tmp_path / "a"):
+        raise SafetensorError("invalid header")
+    assert everything(tmp_path) == {}
+
+
+def test_an_error_names_what_was_given_and_no_scratch(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file/sub", Path(os.devnull) / "x"):
+        with pytest.raises(OSError) as raised, files.atomic_folder(place):
+            pass
+        assert raised.value.filename == str(place)
+    with pytest.raises(OSError) as raised, files.atomic(tmp_path / ("n" * 250)):
+        pass
+    assert raised.value.filename == str(tmp_path / ("n" * 250))
+    with pytest.raises(OSError) as raised, files.atomic_folder(tmp_path / "new") as made:
+        (made / "lacking").read_text()
+    assert raised.value.filename == str(tmp_path / "new/lacking")
+
+
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     place = tmp_path / "new/answer"
     with files.atomic_folder(place) as scratch:

@@ -1,4 +1,8 @@
-"""The exception for errors that a user can fix."""
+"""The exception for errors that a user can fix, and the system's own errors where a library hides them."""
+
+import errno
+import os
+import re
 
 
 class InputError(ValueError):
@@ -19,3 +23,16 @@ class UntrainedError(InputError):
 
 class MissingInputError(InputError, FileNotFoundError):
     """A file or folder that a user names is not there."""
+
+
+IN_RUST, IN_NUMPY = re.compile(r"\(os error (\d+)\)"), re.compile(r"\d+ requested and \d+ written")
+
+
+def system_error(error: BaseException, path: object) -> OSError | None:
+    """The system's error about a path that a library raises in words of its own; None for another error. Those in Rust
+    (safetensors, tokenizers) end with its number; NumPy says how much was written, which is less on a full disk."""
+    if isinstance(error, OSError):
+        number = errno.ENOSPC if error.errno is None and IN_NUMPY.fullmatch(str(error)) else None
+    else:
+        number = int(found[1]) if (found := IN_RUST.search(str(error))) else None
+    return None if number is None else OSError(number, os.strerror(number), str(path))

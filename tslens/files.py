@@ -15,7 +15,7 @@ from typing import IO, Any
 from tslens import progress
 from tslens.errors import InputError
 from tslens.parsing import parse_json
-from tslens.paths import refuse_special
+from tslens.paths import reading, refuse_special, writing
 
 try:
     import fcntl
@@ -39,15 +39,16 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     path = Path(path)
     refuse_special(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch, held = _begun(path, lambda new: new.touch(exist_ok=False))
-    try:
-        with scratch.open(mode, encoding=None if "b" in mode else "utf-8") as file:
-            yield file
-            sync(file)
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
-        _unlock(held)
+    with writing(path):
+        scratch, held = _begun(path, lambda new: new.touch(exist_ok=False))
+        try:
+            with scratch.open(mode, encoding=None if "b" in mode else "utf-8") as file:
+                yield file
+                sync(file)
+            scratch.replace(path)
+        finally:
+            scratch.unlink(missing_ok=True)
+            _unlock(held)
 
 
 @contextlib.contextmanager
@@ -58,7 +59,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     refuse_special(path)
-    with scratch_folder(path.parent, path.name) as scratch:
+    with writing(path), scratch_folder(path.parent, path.name) as scratch:
         yield scratch
         for inside in scratch.rglob("*"):
             _sync_path(inside)
@@ -71,12 +72,13 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def scratch_folder(parent: str | Path, name: str = "tslens") -> Iterator[Path]:
     """An empty hidden folder inside `parent`, removed with its contents at the end of the block."""
-    scratch, held = _begun(Path(parent) / name, lambda new: new.mkdir(parents=True))
-    try:
-        yield scratch
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        _unlock(held)
+    with writing(path := Path(parent) / name):
+        scratch, held = _begun(path, lambda new: new.mkdir(parents=True))
+        try:
+            yield scratch
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+            _unlock(held)
 
 
 @contextlib.contextmanager
@@ -198,7 +200,8 @@ def finite(value: object) -> object:
 def read_json(path: str | Path) -> Any:
     """Parse a JSON file; InputError names the file if it is not JSON, or holds what is no text."""
     refuse_special(path)
-    data = Path(path).read_bytes()
+    with reading(path):
+        data = Path(path).read_bytes()
     found = parse_json(data, str(path))
     if b"\\ud" in data.lower():  # the escape of a surrogate, which may lack its other half
         try:
@@ -214,7 +217,7 @@ def read_json(path: str | Path) -> Any:
 def sha256(path: str | Path) -> str:
     """The file's SHA-256 in hexadecimal, read in pieces."""
     refuse_special(path)
-    with Path(path).open("rb") as file:
+    with reading(path), Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -225,7 +228,7 @@ def blake2b(paths: Sequence[Path]) -> list[str]:
         for path in paths:
             digest = hashlib.blake2b(digest_size=16)
             refuse_special(path)
-            with path.open("rb") as file:
+            with reading(path), path.open("rb") as file:
                 while piece := file.read(PIECE):
                     digest.update(piece)
                     bar.advance(len(piece))

@@ -1,9 +1,12 @@
-"""What a path leads to: a plain file, or what else, in words."""
+"""What a path leads to: a plain file, or what else, in words; the system's errors about it, by its name."""
 
+import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tslens.errors import InputError
+from tslens.errors import InputError, system_error
 
 KINDS = {
     stat.S_IFIFO: "a pipe",
@@ -33,3 +36,29 @@ def refuse_special(path: str | Path) -> None:
     path = Path(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InputError(f"{absent(path)}; give a plain file.")
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[None]:
+    """The system's error in the block names this path where it names none: what fails while an open file is read."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """The system's error about the scratch of a path (`files`) names the path, which is what the user gave; one that a
+    library in Rust raises in its own words is an OSError, as everywhere."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) and isinstance(error.filename, str | Path):
+            scratch = re.escape(str(path.with_name(f".{path.name}."))) + r"[0-9a-f]{8}\.tmp"
+            error.filename = re.sub(scratch, lambda _: str(path), str(error.filename))
+        if (theirs := system_error(error, path)) is not None:
+            raise theirs from error
+        raise

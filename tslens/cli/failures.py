@@ -31,6 +31,7 @@ REMEDIES = {
     errno.EROFS: "The disk is read-only: give another place.",
     errno.ENOSPC: "Make room, or give another place.",
     errno.EDQUOT: "Make room, or give another place.",
+    errno.EFBIG: "Raise the limit on the size of a file (ulimit -f), or give another place.",
     errno.ENAMETOOLONG: "Give a shorter name.",
 }
 
