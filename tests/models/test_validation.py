@@ -1,15 +1,19 @@
 """What changed in a model is seen, at no cost worth naming."""
 
+import copy
 import cProfile
 import dataclasses
+import math
 import pstats
 from typing import Any
 
+import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tslens import models
-from tslens.models import HookedSpec, Spec
+from tslens.errors import InputError
+from tslens.models import HookedSpec, Spec, validation
 from tslens.models.record import record_of
 
 LLAMA = Spec(24, 2, 6, d_vocab=300, n_ctx=16, style="llama", n_key_value_heads=2, rotary_adjacent=True)
@@ -48,6 +52,34 @@ def test_where_values_are_not_read_only_a_write_past_autograd_is_unseen() -> Non
     with torch.no_grad():
         bias[0] = 2.0
     assert "unembed.b_U" in slow(model).because[0]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e30])
+def test_weights_that_diverge_after_the_first_look_are_refused(value: float) -> None:
+    own = models.build(LLAMA)
+    for model in (own, copy.deepcopy(own)):
+        models.spec_of(model)
+        weight = model.blocks[1].mlp.W_in
+        before = weight[0, 0].item()
+        weight.data[0, 0] = value  # past autograd
+        models.spec_of(model)  # training watches its weights itself
+        for _ in range(2):
+            with torch.no_grad(), pytest.raises(InputError, match=r"blocks\.1\.mlp\.W_in holds numbers that are not"):
+                models.spec_of(model)
+        with torch.no_grad():
+            weight[0, 0] = before
+            assert models.spec_of(model) == LLAMA
+
+
+def test_on_an_accelerator_weights_are_read_again_only_if_they_were_written_to() -> None:
+    model = models.build(LLAMA).to("meta")  # which has no values to read
+    record, written = record_of(model), [(p.data_ptr(), p._version) for p in model.parameters()]
+    record.written = written
+    with torch.no_grad():
+        validation._refuse_divergence(model, record, [dict(model.named_parameters())])
+    with torch.no_grad(), pytest.raises(Exception, match="meta"):
+        model.embed.W_E.zero_()
+        validation._refuse_divergence(model, record, [dict(model.named_parameters())])
 
 
 class _Operations(TorchDispatchMode):

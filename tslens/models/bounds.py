@@ -1,6 +1,6 @@
 """Bounds of the sizes, numbers and weights of a model, whatever a configuration calls them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from reprlib import repr as shortened
 from typing import Any
 
@@ -18,6 +18,15 @@ def is_wild(weight: Tensor) -> bool:
     """Whether a weight holds numbers that are not finite, or beyond `MOST_WEIGHT`."""
     low, high = weight.detach().aminmax()
     return not -MOST_WEIGHT <= float(low) <= float(high) <= MOST_WEIGHT
+
+
+def refuse_wild(parameters: Iterable[tuple[str, Tensor]]) -> None:
+    """InputError names the first of these parameters that is wild."""
+    if (wild := next((name for name, p in parameters if is_wild(p)), None)) is not None:
+        raise InputError(
+            f"{wild} holds numbers that are not finite, or beyond {MOST_WEIGHT:g}: training diverged. Give an earlier "
+            "state."
+        )
 
 
 def check_sizes(sizes: Mapping[str, Any], most: int = MOST_WIDTH) -> None:

@@ -48,6 +48,8 @@ class ModelRecord:
     """Only for a compressor's trunk: the map from the residual stream to the logits, in place of an unembedding."""
     checked: Checked | None = None
     """The last result of `spec_of`."""
+    written: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    """Of the parameters on an accelerator, those that were found to be finite, by address and version."""
 
 
 def record_of(model: LanguageModel) -> ModelRecord:

@@ -5,11 +5,12 @@ from typing import Any, Literal, overload
 import torch
 
 from tslens.errors import InputError
+from tslens.models.bounds import MOST_WEIGHT, refuse_wild
 from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.from_hooked import READ_ANEW, READ_ONCE, read, scales
 from tslens.models.hooked_spec import HookedSpec
 from tslens.models.protocols import LanguageModel
-from tslens.models.record import ATTRIBUTE, Checked, record_of
+from tslens.models.record import ATTRIBUTE, Checked, ModelRecord, record_of
 from tslens.models.spec import Spec
 from tslens.progress import note
 
@@ -25,10 +26,12 @@ def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | Compre
 
     A compressor is refused unless `compressors` is true, because most analyses need a single HookedTransformer.
     The result is cached, and everything it depends on is compared at every call: configuration, modules, dtypes, and
-    the biases that must be zero. On an accelerator, where reading would wait, the biases are compared by address and
-    version only, so a write past autograd (`bias.data[0] = 1`) is detected on the CPU but not there.
+    the biases that must be zero; where gradients are off, whether weights became NaN or infinite too. On an
+    accelerator, where reading would wait, values are compared by address and version only, so a write past autograd
+    (`bias.data[0] = 1`) is detected on the CPU but not there.
     """
     if compressors and isinstance(spec := getattr(model, "spec", None), CompressorSpec):
+        _refuse_divergence(model, record_of(model), [dict(model.named_parameters())])
         return spec
     if not hasattr(model, ATTRIBUTE):
         _refuse_others(model)
@@ -46,7 +49,24 @@ def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | Compre
             note(f"{name}: default_prepend_bos=False is not followed; every text is read with BOS before it.")
         if isinstance(checked.spec, HookedSpec) and (known is None or not isinstance(known.spec, HookedSpec)):
             note(f"{name}: {checked.spec.said}")
+    _refuse_divergence(model, record, checked.parameters)
     return checked.spec
+
+
+def _refuse_divergence(model: LanguageModel, record: ModelRecord, owners: list[dict[str, Any]]) -> None:
+    """InputError for weights that are no longer finite. On the CPU their sums tell; on an accelerator they are read if
+    they were written to. Nothing is read where gradients are on: training watches its weights itself."""
+    if torch.is_grad_enabled() or torch.compiler.is_compiling():
+        return
+    parameters = [p for owner in owners for p in owner.values() if p is not None]
+    sums = [p.detach().sum() for p in parameters if p.device.type == "cpu"]
+    if sums and not bool((torch.stack(sums).abs() <= MOST_WEIGHT).all()):
+        refuse_wild(model.named_parameters())
+    elsewhere = [p for p in parameters if p.device.type != "cpu"]
+    written = [(p.data_ptr(), 0 if p.is_inference() else p._version) for p in elsewhere]
+    if written != record.written:
+        refuse_wild(model.named_parameters())
+        record.written = written
 
 
 def _refuse_others(model: object) -> None:

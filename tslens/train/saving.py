@@ -17,7 +17,7 @@ from torch import Tensor
 from tslens import files, models, runs
 from tslens.errors import InputError
 from tslens.forward import PRECISIONS
-from tslens.models import LanguageModel
+from tslens.models import LanguageModel, bounds
 from tslens.train import precision
 from tslens.train.meter import Meter
 from tslens.train.run import Run
@@ -57,10 +57,10 @@ def _config(run: Run, state: TrainingState) -> dict[str, Any]:
 
 
 def is_finite(state: TrainingState) -> bool:
-    """Whether weights and optimizer state are finite. Waits for the device once."""
-    moved = [p.detach() for p in state.model.parameters() if p.requires_grad]
-    moved += [value for kept in state.optimizer.state.values() for value in kept.values() if value.is_floating_point()]
-    return bool(torch.stack([torch.isfinite(t).all().to(moved[0].device) for t in moved]).all())
+    """Whether optimizer state is finite and no weight is wild (`models.bounds`). Waits for the device once."""
+    found = [(p.detach().abs() <= bounds.MOST_WEIGHT).all() for p in state.model.parameters() if p.requires_grad]
+    found += [v.isfinite().all() for s in state.optimizer.state.values() for v in s.values() if v.is_floating_point()]
+    return bool(torch.stack([each.to(found[0].device) for each in found]).all())
 
 
 def save(run: Run, state: TrainingState, losses: Mapping[str, float]) -> None:
