@@ -137,6 +137,28 @@ def test_losses_of_one_and_of_several_runs(some, capsys):
     assert len(rows) == 3 + 2 and list(rows[0]) == table[0].split(",")
 
 
+def test_a_run_without_a_validation_yet_has_its_training_loss_drawn(in_tmp, capsys):
+    session.prepare(recipes.load("16x1x2", SMALL), "young")
+    with pytest.raises(ValueError, match="no run is called 'young'"):
+        plot("young")
+    (in_tmp / "runs/young/metrics.jsonl").touch()
+    with pytest.raises(ValueError, match="young has no record of its loss yet; it writes one of every tenth step"):
+        plot("young")
+    steps = [{"step": 10 * i, "tokens": 640 * i, "step_loss": 6.0 - i, "gradient_norm": 1.0} for i in (1, 2, 3)]
+    (in_tmp / "runs/young/steps.jsonl").write_text("".join(json.dumps(step) + "\n" for step in steps))
+    plot("young", out=in_tmp / "a.svg")
+    said = capsys.readouterr()
+    assert "young has no validation yet; its training loss alone is drawn" in said.err
+    assert (in_tmp / "a.csv").read_text().splitlines()[1:] == [f"young,{10 * i},{640 * i},{6 - i},," for i in (1, 2, 3)]
+    drawn = (in_tmp / "a.svg").read_text(encoding="utf-8")
+    assert ">validation<" not in drawn and "single steps" not in drawn
+    with pytest.raises(ValueError, match="no validation yet, which bits per byte are of"):
+        plot("young", bits=True)
+    runs(json_=True)
+    (young,) = json.loads(capsys.readouterr().out)
+    assert (young["step"], young["tokens"], young["train_loss"], young["validation_loss"]) == (30, 1920, 3.0, None)
+
+
 def test_what_cannot_be_drawn(some):
     with pytest.raises(ValueError, match=r"no run is called 'dine'\. Did you mean 'done'"):
         plot("dine")

@@ -79,6 +79,8 @@ def plot(
     if not bits and curves.vocabularies(names) > 1:
         progress.note("these runs have different vocabularies, so bits per byte are drawn, not nats a token")
         bits = True
+    for name in curves.unvalidated(records):
+        progress.note(f"{name} has no validation yet; its training loss alone is drawn, of every tenth step")
     written = plots.save(curves.draw(records, bits=bits), out, records)
     if json_:
         print_json(records.to_dict("records"), indent=1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from tslens.errors import InputError
-from tslens.models.bounds import MOST_WEIGHT, is_wild
+from tslens.models.bounds import refuse_wild
 from tslens.models.hooked_spec import HookedSpec, hooked_spec
 from tslens.models.spec import Spec
 from tslens.models.tied import is_tied
@@ -43,11 +43,7 @@ def read(model: "LanguageModel") -> Spec:
         )
     if not c.n_layers:
         raise InputError("This model has no layer, so that there is nothing to analyse. Give one with 1 or more.")
-    if wild := [name for name, p in model.named_parameters() if is_wild(p)]:
-        raise InputError(
-            f"{wild[0]} holds numbers that are not finite, or beyond {MOST_WEIGHT:g}: training diverged. Give an "
-            "earlier state."
-        )
+    refuse_wild(model.named_parameters())
     spec = shape_of(model)
     if isinstance(spec, HookedSpec):
         return spec
@@ -83,7 +79,8 @@ def _beyond(model: "LanguageModel") -> list[str]:
         "attention scaled by position": c.use_logn_attn,
         "clipped queries and keys": c.clip_qkv is not None,
         "norm after the embedding": c.post_embedding_ln,
-        "several rotary bases": c.rotary_base_local is not None or c.rotary_scaling_factor != 1.0,
+        "several rotary bases": c.rotary_base_local is not None,
+        f"rotary positions divided by {c.rotary_scaling_factor:g}": c.rotary_scaling_factor != 1.0,
         "soft caps": c.attn_scores_soft_cap > 0 or c.output_logits_soft_cap > 0,
         "attention sinks": c.use_attention_sinks,
         "experts": c.num_experts is not None,

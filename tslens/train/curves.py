@@ -1,7 +1,7 @@
 """Loss curves of one or several runs: their table and their figure."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tslens import plots, runs
 from tslens.errors import InputError
@@ -17,25 +17,40 @@ BITS = "bits_per_byte"
 
 def table(names: Sequence[str]) -> "pd.DataFrame":
     """The records of these runs, one below another: run, step, tokens, train_loss and validation_loss (nats a token),
-    and bits_per_byte of the validation stories.
+    and bits_per_byte of the validation stories. Of a run without a validation yet, the training loss of every tenth
+    step.
 
     InputError for a run that does not exist or has no record yet.
     """
     import pandas as pd
 
-    known = {path.parent.name: path.parent for path in sorted(runs.root().glob(f"*/{runs.METRICS}"))}
+    places = (path.parent for file in (runs.METRICS, runs.STEPS) for path in runs.root().glob(f"*/{file}"))
+    known = {place.name: place for place in sorted(places)}
     parts = []
     for name in dict.fromkeys(names):
         if name not in known:
             near = did_you_mean(name, list(known))
             raise InputError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
         records = [record for record in runs.read_metrics(known[name]) if "train_loss" in record]
+        records = records or [
+            {**record, "train_loss": record["step_loss"]}
+            for record in runs.read_metrics(known[name], runs.STEPS)
+            if "step_loss" in record
+        ]
         if not records:
-            raise InputError(f"{name} has no record of its loss yet; it writes one every train.validate_every steps.")
+            raise InputError(
+                f"{name} has no record of its loss yet; it writes one of every tenth step, several at a time, and one "
+                "every train.validate_every steps. Plot it then."
+            )
         parts.append(pd.DataFrame(records).reindex(columns=["step", "tokens", *LOSSES, BITS]).assign(run=name))
     if not parts:
         raise InputError("name at least one run to plot.")
     return pd.concat(parts, ignore_index=True)[["run", "step", "tokens", *LOSSES, BITS]]
+
+
+def unvalidated(records: "pd.DataFrame") -> list[str]:
+    """The runs of this table that have no validation yet."""
+    return [str(name) for name, part in records.groupby("run", sort=False) if part["validation_loss"].isna().all()]
 
 
 def vocabularies(names: Sequence[str]) -> int:
@@ -58,24 +73,30 @@ def draw(records: "pd.DataFrame", *, bits: bool = False) -> "Figure":
     parts = dict(list(records.groupby("run", sort=False)))
     scale, unit = (1e6, "millions of tokens seen") if records["tokens"].max() >= 1e6 else (1.0, "tokens seen")
     seen = {name: part["tokens"].to_numpy() / scale for name, part in parts.items()}
+
+    def known(field: str) -> dict[Any, Any]:  # by run, for those that have it
+        return {name: part[field].to_numpy() for name, part in parts.items() if part[field].notna().any()}
+
     if bits:
-        series = {name: part[BITS].to_numpy() for name, part in parts.items()}
+        if not (series := known(BITS)):
+            raise InputError(f"{', '.join(parts)}: no validation yet, which bits per byte are of. Plot it after one.")
         return plots.lines(series, seen, title="Validation", x_label=unit, y_label="bits per byte")
+    losses = {label: found for field, label in LOSSES.items() if (found := known(field))}
     if len(parts) == 1:
-        (name, part), *_ = parts.items()
-        steps = single_steps(name)
+        (name,) = parts
+        steps = single_steps(str(name))[: None if len(losses) > 1 else 0]  # before a validation they are all there is
         series = {"single steps": steps["step_loss"].to_numpy()} if len(steps) else {}
-        x = {**dict.fromkeys(LOSSES.values(), seen[name]), "single steps": steps["tokens"].to_numpy() / scale}
-        series |= {label: part[field].to_numpy() for field, label in LOSSES.items()}
+        x = {**dict.fromkeys(losses, seen[name]), "single steps": steps["tokens"].to_numpy() / scale}
+        series |= {label: found[name] for label, found in losses.items()}
         return plots.lines(series, x, title=f"Loss of {name}", x_label=unit, y_label="nats per token")
     charts = (
         {
-            "series": {name: part[field].to_numpy() for name, part in parts.items()},
+            "series": found,
             "x": seen,
             "title": f"{label.capitalize()} loss",
             "x_label": unit,
             "y_label": "nats per token",
         }
-        for field, label in LOSSES.items()
+        for label, found in losses.items()
     )
     return plots.panels(*charts)

@@ -23,7 +23,7 @@ class RunSummary:
     steps: int | None = None
     tokens: int = 0
     train_loss: float | None = None
-    """Mean training loss of the last record, nats per token."""
+    """Mean training loss of the last record, nats per token; before the first, of the last step in `steps.jsonl`."""
     validation_loss: float | None = None
     """Last validation loss, nats per token."""
     bits_per_byte: float | None = None
@@ -57,6 +57,8 @@ def _summary(folder: Path, running: bool) -> RunSummary:
     last: dict[str, Any] = {}
     for record in records:
         last |= record
+    if "train_loss" not in last and (steps := runs.read_metrics(folder, runs.STEPS)):
+        last = {**steps[-1], "train_loss": steps[-1].get("step_loss")}
     return RunSummary(
         folder.name,
         "running" if running else "finished" if finished else "stopped",
