@@ -9,6 +9,7 @@ import torch
 from tslens import forward, plots
 from tslens.analysis import lens
 from tslens.analysis.lens import reducer
+from tslens.analysis.lens.means import means
 from tslens.analysis.lens.tags import tags_of_rows
 from tslens.batching import batches
 from tslens.generate import generate
@@ -209,3 +210,19 @@ def test_real_model_learns_with_depth(shared) -> None:
     assert (found.loss.diff() < 0).all() and (found.kl.diff() < 0).all() and (found.agreement.diff() > 0).all()
     assert found.loss[-1] < 1.6
     assert lens.of_prompt(real, "Once upon a").top_tokens[-1][-1][0] == " time"
+
+
+def test_the_interval_of_a_share_ends_where_the_share_does() -> None:
+    sums, tokens = torch.tensor([0.0, 0, 0, 0, 0, 0, 0, 3]), torch.full((8,), 100.0)
+    found = means(sums, tokens)
+    assert found.low < 0 < found.named("kl")["kl_low"] + 1
+    ends = found.named("tag_agreement")
+    assert ends["tag_agreement_low"] == 0 and ends["tag_agreement_high"] == found.high < 1
+    assert means(tokens - sums, tokens).named("agreement")["agreement_high"] == 1
+
+
+def test_a_terminal_of_80_columns_shows_both_ends_of_an_interval_or_none(model, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = str(lens.by_depth(model, TEXTS)).splitlines()
+    head = next(line.split() for line in printed if line.startswith("depth"))
+    assert {"loss_low", "loss_high", "agreement_low", "agreement_high"} <= {*head} and "kl_low" not in head

@@ -78,4 +78,6 @@ def test_no_stories_is_an_error(model):
 
 
 def test_one_story_has_no_interval(model):
-    assert all(math.isnan(bound) for bound in loss(model, TEXTS[:1]).interval())
+    one = loss(model, TEXTS[:1])
+    assert all(math.isnan(bound) for bound in one.interval())
+    assert " nats per token (one story has no interval), " in one.headline()

@@ -66,8 +66,8 @@ class LossResult(Result):
     def headline(self) -> str:
         """Nats per token with their interval, and bits per byte."""
         low, high = self.interval()
-        nats = f"{self.nats_per_token:.3f} nats per token ({low:.3f} to {high:.3f})"
-        return f"{nats}, {self.bits_per_byte:.3f} bits per byte."
+        interval = f"{low:.3f} to {high:.3f}" if math.isfinite(low) else "one story has no interval"
+        return f"{self.nats_per_token:.3f} nats per token ({interval}), {self.bits_per_byte:.3f} bits per byte."
 
     def summary(self) -> "pd.DataFrame":
         import pandas as pd

@@ -21,7 +21,12 @@ class Means(NamedTuple):
 
     def named(self, name: str) -> dict[str, Tensor]:
         """The three as fields of a Result: `name`, `name_low`, `name_high`."""
-        return {f"{name}{end}": part for end, part in zip(("", "_low", "_high"), self, strict=True)}
+        ends = self.within() if name.endswith("agreement") else self
+        return {f"{name}{end}": part for end, part in zip(("", "_low", "_high"), ends, strict=True)}
+
+    def within(self) -> "Means":
+        """Of a share: its interval ends where the share does, at 0 and at 1."""
+        return Means(self.mean, self.low.clamp(0, 1), self.high.clamp(0, 1))
 
 
 def means(sums: Float[Tensor, "group *axes"], tokens: Float[Tensor, "group *counted"]) -> Means:

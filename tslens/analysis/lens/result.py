@@ -118,6 +118,9 @@ class ByDepthResult(CountedResult):
 
     frame_axes: ClassVar[tuple[str, ...]] = ("depth",)
     axis_names: ClassVar[Mapping[str, str]] = {"depth": "depths"}
+    essential: ClassVar[tuple[str, ...]] = (
+        *("depth", "loss", "loss_low", "loss_high", "agreement", "agreement_low", "agreement_high"),
+    )
 
     model: str
     """The model's name."""
