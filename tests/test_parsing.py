@@ -79,7 +79,8 @@ READERS: dict[str, Callable[[Path], object]] = {
         ("latin.jsonl", b'{"prompt": "caf\xe9"}', "is not UTF-8: byte 0xe9"),
         ("list.jsonl", b"[1]", "line 1 is list"),
         ("latin.csv", LATIN, "is not UTF-8: byte 0xe9"),
-        ("quote.csv", QUOTE, "is not CSV"),
+        ("quote.csv", QUOTE, "line 3 is not CSV"),
+        ("returns.csv", b"prompt,completion\ra,b\r", "line 1 is not CSV"),
     ],
 )
 def test_rows(reader: str, name: str, content: bytes, said: str, tmp_path: Path, refused: Refused) -> None:

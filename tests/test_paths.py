@@ -1,13 +1,15 @@
 """What stands where a file is needed is said; no pipe, socket or device is read or written over."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tslens import files
 from tslens.errors import InputError
-from tslens.paths import absent, refuse_special
+from tslens.parsing import lines
+from tslens.paths import absent, contents, refuse_special
 
 
 @pytest.fixture
@@ -56,3 +58,21 @@ def test_a_special_file_is_neither_read_nor_replaced(things: Path, name: str) ->
 def test_what_is_left_to_who_opens_it(things: Path) -> None:
     for name in ("file", "folder", "gone", "broken"):
         refuse_special(things / name)
+
+
+@pytest.mark.parametrize("name", ["", "gone/..", ".", os.fsdecode(b"ex\xff"), os.fsdecode(b"in\xff/new")])
+def test_what_names_no_new_folder_is_refused_before_anything_is_made(in_tmp: Path, name: str) -> None:
+    with (
+        pytest.raises(InputError, match=r"names no new folder|is no UTF-8: give another name"),
+        files.atomic_folder(name),
+    ):
+        pass
+    assert [*in_tmp.iterdir()] == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="needs a file that opens and cannot be read")
+@pytest.mark.parametrize("read", [contents, files.sha256, files.read_json, lambda path: next(lines(path))])
+def test_an_error_while_a_file_is_read_names_it(read: Callable[[Path], object]) -> None:
+    with pytest.raises(OSError) as raised:
+        read(Path("/proc/self/mem"))
+    assert raised.value.filename == "/proc/self/mem"

@@ -14,7 +14,7 @@ import tokenizers
 from tslens.byte_bpe import END_OF_STORY, MOST
 from tslens.errors import InputError, MissingInputError
 from tslens.parsing import parse_json
-from tslens.paths import absent
+from tslens.paths import absent, contents
 
 BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
 PROBE = "Tom said, “Hello!” 12 𒀀 \ue000\n"
@@ -91,7 +91,7 @@ def read_backend(source: Path) -> tokenizers.Tokenizer:
     """
     if not source.is_file():
         raise MissingInputError(f"{absent(source, 'tokenizer')}; give the path of a tokenizer.json")
-    data = source.read_bytes()
+    data = contents(source)
     if (largest := _largest_id(data)) >= MOST:
         raise InputError(f"{source} has a token with the id {largest:,}; give one of less than {MOST:,}")
     able = "give one that can: a model needs its unknown token in its vocabulary (a Unigram an unk_id)"

@@ -11,7 +11,7 @@ from tokenizers import AddedToken, decoders, models, pre_tokenizers
 
 from tslens.errors import InputError, MissingInputError
 from tslens.parsing import decoded, parse_json
-from tslens.paths import absent
+from tslens.paths import absent, contents
 
 END_OF_STORY = "<|endoftext|>"
 MOST = 1_000_000
@@ -69,8 +69,8 @@ def read_files(vocab: Path, merges: Path) -> tuple[Ids, Merges]:
     for path in (vocab, merges):
         if not path.is_file():
             raise MissingInputError(f"{absent(path)}; give GPT-2's vocab.json and merges.txt")
-    ids = parse_json(vocab.read_bytes(), str(vocab), "Give GPT-2's vocab.json.")
-    lines = decoded(merges.read_bytes(), merges, 0).splitlines()
+    ids = parse_json(contents(vocab), str(vocab), "Give GPT-2's vocab.json.")
+    lines = decoded(contents(merges), merges, 0).splitlines()
     rows = [line.split(" ") for line in lines if line and not line.startswith("#version")]
     if not isinstance(ids, dict) or not all(letter in ids for letter in BYTE_LETTERS.values()):
         raise InputError(f"{vocab} is not a byte-level vocabulary (it lacks some of the 256 bytes); give GPT-2's")

@@ -15,7 +15,7 @@ from typing import IO, Any
 from tslens import progress
 from tslens.errors import InputError
 from tslens.parsing import parse_json
-from tslens.paths import reading, refuse_special, writing
+from tslens.paths import contents, reading, refuse_special, refuse_unnamed, writing
 
 try:
     import fcntl
@@ -58,6 +58,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     It replaces an older folder of that name; the caller checks whether it may.
     """
     path = Path(path)
+    refuse_unnamed(path)
     refuse_special(path)
     with writing(path), scratch_folder(path.parent, path.name) as scratch:
         yield scratch
@@ -200,8 +201,7 @@ def finite(value: object) -> object:
 def read_json(path: str | Path) -> Any:
     """Parse a JSON file; InputError names the file if it is not JSON, or holds what is no text."""
     refuse_special(path)
-    with reading(path):
-        data = Path(path).read_bytes()
+    data = contents(Path(path))
     found = parse_json(data, str(path))
     if b"\\ud" in data.lower():  # the escape of a surrogate, which may lack its other half
         try:

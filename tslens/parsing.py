@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tslens.errors import InputError
-from tslens.paths import absent, refuse_special
+from tslens.paths import absent, reading, refuse_special
 
 DEEPEST = 100
 """Levels of lists and tables within one another: few enough that copying and writing them recurses no deeper than
@@ -79,7 +79,7 @@ def lines(path: Path) -> Iterator[str]:
     """The lines of a file, each with its newline."""
     offset = 0
     refuse_special(path)
-    with path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         while raw := file.readline(LONGEST + 1):
             if len(raw) > LONGEST:
                 raise InputError(
@@ -116,7 +116,8 @@ def csv_rows(path: Path, *, header: bool = False) -> Iterator[tuple[int, dict[st
         for row in table:
             yield table.line_num, row
     except csv.Error as error:
-        raise InputError(f"{path}, line {table.line_num} is not CSV ({error}); quote fields with newlines") from None
+        first = table.line_num + 1  # of the row: the reader counts the lines of the rows before
+        raise InputError(f"{path}, line {first} is not CSV ({error}); quote fields with newlines") from None
 
 
 def rows(path: str | Path, what: str = "rows") -> Iterator[tuple[str, dict[str, Any]]]:

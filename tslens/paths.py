@@ -38,6 +38,28 @@ def refuse_special(path: str | Path) -> None:
         raise InputError(f"{absent(path)}; give a plain file.")
 
 
+def refuse_unnamed(path: Path) -> None:
+    """InputError for what names no new folder (`x/..`, an empty path), and for a path that is no UTF-8, which libraries
+    that write files into it need."""
+    if path.name in ("", ".."):
+        raise InputError(f"{path} names no new folder: give a path that ends in its name.")
+    refuse_no_text(path)
+
+
+def refuse_no_text(path: str | Path) -> None:
+    """InputError for a path that is no UTF-8, which a library in Rust does not take."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"the path {str(path)!r} is no UTF-8: give another name.") from None
+
+
+def contents(path: Path) -> bytes:
+    """The bytes of a file; an error of the system names it."""
+    with reading(path):
+        return path.read_bytes()
+
+
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
     """The system's error in the block names this path where it names none: what fails while an open file is read."""

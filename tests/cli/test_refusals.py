@@ -1,6 +1,7 @@
 """What bad input gets: one line with the remedy, exit code 2, nothing half-written."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,34 @@ def test_a_tokenizer_of_another_model(in_tmp, model_folder, capsys):
 
 def test_an_unknown_model_gets_the_nearest_name(in_tmp, capsys):
     assert "Did you mean 'stories2M'" in refused(capsys, "generate", "--model", "storys2M")
+    assert "Did you mean 'stories2M'" in refused(capsys, "generate", "--model", "STORIES2M")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="needs a file that opens and cannot be read")
+def test_a_file_that_the_system_cannot_read(in_tmp, capsys):
+    said = refused(capsys, "generate", "--model", "llama2c:/proc/self/mem")
+    assert said == "tslens: input/output error: /proc/self/mem. The system cannot read or write it: give another."
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        ("", "--out is empty; give a path."),
+        ("gone/..", "gone/.. names no new folder: give a path that ends in its name."),
+        (os.fsdecode(b"ex\xff"), r"the path 'ex\udcff' is no UTF-8: give another name."),
+        (f"{os.devnull}/x", f"not a directory: {os.devnull}/x. A file cannot hold another"),
+    ],
+)
+def test_a_place_that_cannot_be_written(in_tmp, model_folder, capsys, out, said):
+    assert refused(capsys, "export", model_folder, "--to", "transformer-lens", "--out", out).startswith(
+        f"tslens: {said}"
+    )
+
+
+def test_a_pipe_is_not_its_own_nearest_name(in_tmp, model_folder, capsys):
+    os.mkfifo("f.jsonl")
+    said = refused(capsys, "loss", "--model", model_folder, "--stories", "f.jsonl")
+    assert "f.jsonl is a pipe" in said and "nearest" not in said
 
 
 def test_a_shape_without_a_run_says_how_long_training_takes_here(in_tmp, capsys, monkeypatch):

@@ -28,7 +28,7 @@ from cyclopts import App, CycloptsError, Parameter
 from tslens import __version__, interrupt
 from tslens.cli import commands
 from tslens.cli.failures import complain, explain, is_out_of_memory, of_the_user, report_defect
-from tslens.cli.options import bounded, refuse_fractions
+from tslens.cli.options import bounded, refuse_unmeant
 from tslens.errors import InputError
 from tslens.tables import wide
 
@@ -47,7 +47,7 @@ def build_app(arguments: Sequence[str] = ()) -> App:
         help_format="plaintext",
         suppress_keyboard_interrupt=False,  # main() reports it
         default_parameter=Parameter(validator=bounded),
-        config=refuse_fractions,  # cyclopts would round them
+        config=refuse_unmeant,  # cyclopts would round numbers
     )
     groups: dict[str, App] = {}
     for place, (words, path, help_line) in enumerate(commands.COMMANDS):

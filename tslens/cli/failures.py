@@ -32,6 +32,7 @@ REMEDIES = {
     errno.ENOSPC: "Make room, or give another place.",
     errno.EDQUOT: "Make room, or give another place.",
     errno.EFBIG: "Raise the limit on the size of a file (ulimit -f), or give another place.",
+    errno.EIO: "The system cannot read or write it: give another.",
     errno.ENAMETOOLONG: "Give a shorter name.",
 }
 

@@ -51,9 +51,12 @@ def bounded(_: object, value: object) -> None:
         raise ValueError(f"A whole number of over {sys.maxsize:,} is given; give a smaller one.")
 
 
-def refuse_fractions(_app: object, _command: object, arguments: "ArgumentCollection") -> None:
-    """InputError for what is given as a whole number and is not written as one."""
+def refuse_unmeant(_app: object, _command: object, arguments: "ArgumentCollection") -> None:
+    """InputError for what is given as a whole number and is not written as one, and for an empty path, which would be
+    this folder."""
     for argument in arguments:
+        if argument.resolved_hint in (Path, Path | None) and any(not token.value for token in argument.tokens):
+            raise InputError(f"{argument.name} is empty; give a path.")
         if argument.resolved_hint in (int, int | None):
             for token in argument.tokens:
                 if re.match(r"[+-]?[\d.]", token.value) and not re.fullmatch(r"[+-]?\d+", token.value):

@@ -10,7 +10,7 @@ from typing import Any
 from tslens.errors import InputError, MissingInputError
 from tslens.llm.requests import Request, Settings
 from tslens.parsing import parse_toml
-from tslens.paths import absent
+from tslens.paths import absent, contents
 
 NAME = "prices.toml"
 MILLION = 1e6
@@ -79,7 +79,7 @@ def price_of(model: str, path: Path | None = None) -> Price:
     if path is None:
         source, data = f"tslens's {NAME}", resources.files("tslens.llm").joinpath(NAME).read_bytes()
     elif path.is_file():
-        source, data = str(path), path.read_bytes()
+        source, data = str(path), contents(path)
     else:
         raise MissingInputError(f"{absent(path, 'file of prices')}; give another --prices, or none for the usual ones")
     found = parse_toml(data, source)

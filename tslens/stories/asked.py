@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from tslens import llm
 from tslens.errors import InputError
 from tslens.parsing import parse_toml
-from tslens.paths import refuse_special
+from tslens.paths import contents, refuse_special
 from tslens.stories.clean import Seen, is_truncated, tidy
 from tslens.stories.features import has_dialogue, has_moral
 
@@ -164,7 +164,7 @@ def features_of(given: str) -> tuple[str, ...]:
 def vocabulary_of(path: Path) -> dict[str, list[str]]:
     """The words of a TOML file with lists `noun`, `verb` and `adjective`. InputError if it is not such a file."""
     refuse_special(path)
-    found = parse_toml(path.read_bytes(), str(path))
+    found = parse_toml(contents(path), str(path))
     for kind in KINDS.values():
         words = found.get(kind)
         if (

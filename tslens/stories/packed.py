@@ -14,6 +14,7 @@ import numpy as np
 from tslens import files
 from tslens.errors import InputError, MissingInputError
 from tslens.parsing import parse_json
+from tslens.paths import contents
 from tslens.tokenizer import Tokenizer
 
 VERSION = 1
@@ -69,7 +70,7 @@ class Record:
         if not path.is_file():
             return None
         refusal = InputError(f"{path} is not the record of packed stories. {AGAIN.format(folder)}")
-        found = parse_json(path.read_bytes(), str(path), AGAIN.format(folder))
+        found = parse_json(contents(path), str(path), AGAIN.format(folder))
         if not isinstance(found, dict):
             raise refusal
         if (version := found.get("version")) != VERSION:

@@ -12,6 +12,7 @@ from typing import Any
 from tslens.byte_bpe import END_OF_STORY
 from tslens.errors import InputError
 from tslens.parsing import LONGEST, csv_rows, decoded, objects
+from tslens.paths import reading
 
 SEPARATOR = END_OF_STORY.encode()
 COLUMNS = ("text", "story")  # tried in this order
@@ -37,7 +38,7 @@ def read_text(path: Path, column: str | None) -> Iterator[str]:
 def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:
     """The pieces between the separators of a file, each with its offset in bytes."""
     held, offset = b"", 0
-    with path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             searched = max(0, len(held) - len(SEPARATOR))
             held += chunk
@@ -77,7 +78,7 @@ def read_parquet(path: Path, column: str | None) -> Iterator[str]:
     import pyarrow.parquet
 
     try:
-        with pyarrow.parquet.ParquetFile(path, buffer_size=_CHUNK, pre_buffer=False) as file:
+        with reading(path), pyarrow.parquet.ParquetFile(path, buffer_size=_CHUNK, pre_buffer=False) as file:
             column = column_of(file.schema_arrow.names, column, str(path))
             number = 0
             for batch in file.iter_batches(batch_size=512, columns=[column]):

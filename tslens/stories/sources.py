@@ -91,7 +91,7 @@ def _not_there(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f"{absent(path)}, nor a folder {folder}; give a file, a dataset folder or a hub id (owner/name)"
-    names = [child.name for child in folder.iterdir() if not child.name.startswith(".")]
+    names = [child.name for child in folder.iterdir() if child.name[0] != "." and child.name != path.name]
     near = get_close_matches(path.name, names, n=3, cutoff=0.5)
     near = near or sorted(name for name in names if name.lower().endswith(EXTENSIONS))[:5]
     there = (

@@ -13,7 +13,7 @@ from tslens.fields import typed
 from tslens.models import CompressorSpec, Spec
 from tslens.nearest import did_you_mean
 from tslens.parsing import parse_toml
-from tslens.paths import absent
+from tslens.paths import absent, contents
 from tslens.train import objectives, old_keys
 from tslens.train.batch_warmup import QUARTERS
 from tslens.train.objectives import Objective
@@ -113,7 +113,7 @@ def _tree(name: str, beside: Path | None = None, heirs: tuple[str, ...] = ()) ->
         path = (beside or Path()) / name
         if not path.is_file():
             raise InputError(f"No recipe file: {absent(path)}. Give the path of one, or a recipe's name.")
-        label, data, beside = path.stem, path.read_bytes(), path.parent
+        label, data, beside = path.stem, contents(path), path.parent
         name = str(path.resolve())
     elif name in (*names(), *BASES):
         label, data = name, resources.files("tslens.recipes").joinpath(f"{name}.toml").read_bytes()

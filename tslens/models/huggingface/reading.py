@@ -21,6 +21,7 @@ from tslens.models.huggingface.gpt_neo import GPT_NEO
 from tslens.models.huggingface.gpt_neox import GPT_NEOX
 from tslens.models.huggingface.llama import LLAMA
 from tslens.models.spec import Spec
+from tslens.paths import reading, refuse_no_text
 from tslens.progress import note
 from tslens.tokenizer import Tokenizer
 
@@ -44,6 +45,7 @@ def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     Raises InputError for another architecture; for weights that are only pickled, truncated or do not match the config;
     for a missing tokenizer; and for an id that is neither on the hub nor, offline, in its cache.
     """
+    refuse_no_text(name)
     folder = Path(name) if Path(name).is_dir() else _fetch(str(name))
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder} has no config.json: it is no Hugging Face model.")
@@ -178,7 +180,8 @@ def _read_tensors(folder: Path, family: Family) -> dict[str, Tensor]:
                 )
             raise InputError(f"{path} is missing. A Hugging Face model needs config.json and model.safetensors.")
         try:
-            tensors |= load_file(path)
+            with reading(path):
+                tensors |= load_file(path)
         except SafetensorError as error:
             raise InputError(f"{path} was truncated or is not safetensors ({error}). Fetch it again.") from None
     plain = {name.removeprefix(family.prefix): tensor for name, tensor in tensors.items()}

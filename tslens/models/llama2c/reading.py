@@ -14,7 +14,7 @@ from torch import Tensor
 from tslens.errors import InputError, MissingInputError
 from tslens.models.llama2c.tokenizer import read_tokenizer
 from tslens.models.spec import Spec
-from tslens.paths import absent
+from tslens.paths import absent, reading
 from tslens.tokenizer import Tokenizer
 
 FIELDS = ("dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "seq_len")
@@ -42,7 +42,7 @@ def read(file: str | Path, tokenizer_file: str | Path | None = None) -> tuple[Sp
 
 
 def _read_header(path: Path) -> Spec:
-    with path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         head = file.read(4 * len(FIELDS))
     if len(head) < 4 * len(FIELDS):
         raise InputError(f"{path} has {len(head)} bytes; the header of a llama2.c checkpoint takes 28. {REMEDY}")
@@ -92,7 +92,8 @@ def _read_weights(path: Path, spec: Spec) -> dict[str, Tensor]:
             f"{path} {fault}: {found:,} bytes found, {expected:,} expected of a {spec.name} model with "
             f"vocabulary {spec.d_vocab}, hidden {spec.d_mlp}, context {spec.n_ctx}. Fetch it again."
         )
-    flat = torch.from_numpy(np.fromfile(path, dtype="<f4", offset=28))
+    with reading(path):
+        flat = torch.from_numpy(np.fromfile(path, dtype="<f4", offset=28))
     if not flat.isfinite().all():
         raise InputError(f"{path} holds numbers that are not finite: it was altered, or is no llama2.c checkpoint.")
     parts = flat.split([math.prod(shape) for shape in shapes.values()])

@@ -17,7 +17,7 @@ from tokenizers import AddedToken, decoders, models, normalizers
 
 from tslens.byte_bpe import BYTE_LETTERS, LETTER_BYTES, backend_for
 from tslens.errors import InputError, MissingInputError
-from tslens.paths import absent
+from tslens.paths import absent, contents
 from tslens.tokenizer import Tokenizer
 
 BOS, FIRST_BYTE, FIRST_PIECE = 1, 3, 259  # llama2.c fixes these ids: <unk>, <s>, </s>, 256 bytes, then the pieces
@@ -92,7 +92,7 @@ def _raw(name: str) -> bytes:
 
 
 def _read_pieces(path: Path, vocab_size: int) -> tuple[list[bytes], list[float]]:
-    data = path.read_bytes()
+    data = contents(path)
     pieces: list[bytes] = []
     scores: list[float] = []
     at = 4
