@@ -317,7 +317,9 @@ def _write_tables(told: list[str]) -> None:
         }
     )
     prompts = pd.DataFrame({"prompt": ["Once there was a", "Tom had a"], "ending": [" cat.", " dog."]})
-    Path("labels.csv").write_text(scores.rename(columns={"age group": "age_group"}).to_csv(index=False))
+    Path("labels.csv").write_text(
+        scores.rename(columns={"age group": "age_group"}).assign(comment="").to_csv(index=False)
+    )
     for name, made in {"texts": texts, "scores": scores, "pairs": pairs, "prefs": prefs, "prompts": prompts}.items():
         made.to_csv(f"{name}.csv", index=False)
         made.to_json(f"{name}.jsonl", orient="records", lines=True)

@@ -11,8 +11,8 @@ from tests.fuzz.running import Runner, fault
 from tests.fuzz.test_hostile_files import copied
 from tests.fuzz.test_hostile_options import BASES, STOP, in_folder, prepared
 
-UNASKED = {"stories ask"}
-"""Commands whose work a large model does: they wait for one until they are stopped."""
+UNASKED = {"stories ask", "eval label"}
+"""Commands whose work a large model or a person does: they wait for one until they are stopped."""
 FAILS = {"audit"}
 """A command that says by exit code 1 that a model does not pass, as an untrained one does not."""
 REFUSED = {"bench"}
