@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import chain, groupby, islice
 from pathlib import Path
-from textwrap import shorten
 from typing import SupportsIndex
 
 import tokenizers
@@ -33,6 +32,7 @@ from tslens.files import atomic
 
 BYTE_FALLBACK = re.compile("<0x[0-9A-Fa-f]{2}>")
 """SentencePiece's tokens of single bytes."""
+NOT_ENCODED = "the tokenizer cannot encode a text"
 UNKNOWN = "give one that has a token for unknown words in its vocabulary"
 
 
@@ -98,12 +98,11 @@ class Tokenizer:
         """
         texts = list(texts)
         try:
-            with one_line("the tokenizer cannot encode a text", UNKNOWN), self._guarded():
+            with one_line(NOT_ENCODED, UNKNOWN), self._guarded():
                 return self.backend.encode_batch_fast(texts, add_special_tokens=False)
         except InputError:
             for text in texts:  # the first that fails has its name in the message
-                said = f"the tokenizer cannot encode a text, {shorten(text, 60, placeholder=' …')!r}"
-                with one_line(said, UNKNOWN), self._guarded():
+                with one_line(f"{NOT_ENCODED}, {text[:60]!r}", UNKNOWN), self._guarded():
                     self.backend.encode_batch_fast([text], add_special_tokens=False)
             raise
         except TypeError:
@@ -170,7 +169,7 @@ class Tokenizer:
 
         The tokens of one character that takes several (an emoji in bytes) all carry that character's span.
         """
-        with one_line("the tokenizer cannot encode a text", UNKNOWN), self._guarded():
+        with one_line(f"{NOT_ENCODED}, {text[:60]!r}", UNKNOWN), self._guarded():
             spans = self.backend.encode(text, add_special_tokens=False).offsets
         return [(0, 0), *spans] if bos else list(spans)
 
