@@ -18,7 +18,8 @@ INTRO = (
     "How often it prefers the right ending of a prompt to the wrong one, and how often it writes it: by the first "
     "words of what it writes, and by graders where any were asked. What one prompt of a pair accepts, the other "
     "rejects: a model that does not read the prompt prefers the right ending half of the time, and what untrained "
-    "twins of the model prefer stands beside it. Intervals are 95%, in clusters of pairs or templates. Of each suite "
+    "twins of the model prefer stands beside it. Of what it writes, chance is what the same texts get behind another "
+    "prompt. Intervals are 95%, in clusters of pairs or templates. Of each suite "
     "the last comparison is shown that was made with these weights; texts and labels of earlier ones stay where it "
     "has fewer. A grader whose controls do not show that it is to be trusted is marked with what they show."
 )
@@ -129,11 +130,16 @@ def _of_twins(result: SuiteResult, model: int, part: str, score: str) -> str:
 
 
 def _graded(result: SuiteResult, model: int, by: str) -> str:
-    """The shares of completions that succeed, that do in part, and that fail, each with its interval."""
+    """The shares of completions that succeed, that do in part, and that fail, each with its interval, and how many
+    succeed behind another prompt."""
     success, part, fail = (result.labelled(label, model, by) for label in (SUCCESS, PARTIAL, FAIL))
     if math.isnan(success.estimate):
         return "–"
     others = ((part, "in part"), (fail, "fail"))
-    return percent(success) + "".join(
-        f"<span>{share.estimate:.0%} {name} {_bounds(share)}</span>" for share, name in others
+    null = result.by_chance(SUCCESS, model, by).estimate
+    chance = "" if math.isnan(null) else f"<span>chance {null:.0%}</span>"
+    return (
+        percent(success)
+        + chance
+        + "".join(f"<span>{share.estimate:.0%} {name} {_bounds(share)}</span>" for share, name in others)
     )
