@@ -179,8 +179,9 @@ class Tokenizer:
             file.write(self.backend.to_str(pretty=True))
 
     @classmethod
-    def load(cls, path: str | Path) -> "Tokenizer":
-        """The tokenizer in a Hugging Face ``tokenizer.json``, from tslens or elsewhere.
+    def load(cls, path: str | Path, named: Sequence[str] = ()) -> "Tokenizer":
+        """The tokenizer in a Hugging Face ``tokenizer.json``, from tslens or elsewhere. BOS is the first of the `named`
+        tokens that it has, else as its template or a usual name says.
 
         Raises:
             InputError: the file is no tokenizer, fails on some texts, or has none of the known BOS tokens.
@@ -189,7 +190,7 @@ class Tokenizer:
         source = Path(path)
         backend = read_backend(source)
         with as_tokenizer(source):  # the library writes what it cannot read, such as two tokens of one id
-            return cls(backend, bos_of(backend, str(source)))
+            return cls(backend, bos_of(backend, str(source), named))
 
     @classmethod
     def train(cls, texts: Iterable[str], size: int = 4096) -> "Tokenizer":

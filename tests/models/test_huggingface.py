@@ -448,3 +448,39 @@ def altered(folder: Path, changed: dict[str, Any]) -> None:
     """Change fields of a folder's config."""
     place = folder / "config.json"
     place.write_text(json.dumps(json.loads(place.read_text()) | changed))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * 100_000, "is not JSON"),
+        ("[1]", "is no table of a tokenizer's settings"),
+        ('{"bos_token": {"content": 5}}', "bos_token is {'content': 5}; it must be a text"),
+        ('{"bos_token": {}}', "bos_token is {}; it must be a text"),
+        ('{"bos_token": ["<s>"]}', "bos_token is .'<s>'.; it must be a text"),
+    ],
+)
+def test_broken_settings_of_a_tokenizer_are_named(folder: Path, refused: Any, text: str, said: str) -> None:
+    (folder / "tokenizer_config.json").write_text(text)
+    with refused(rf"^{folder}/tokenizer_config\.json:? .*{said}"):
+        models.load(f"hf:{folder}")
+
+
+def test_bos_is_the_one_that_the_tokenizers_settings_name(folder: Path) -> None:
+    usual = models.tokenizer_of(models.load(f"hf:{folder}"))
+    for text, bos in (
+        ("{}", usual.bos_text),
+        ('{"bos_token": null}', usual.bos_text),
+        ('{"bos_token": "no such token"}', usual.bos_text),
+        ('{"bos_token": "a"}', "a"),
+        ('{"bos_token": {"__type": "AddedToken", "content": "a"}}', "a"),
+    ):
+        (folder / "tokenizer_config.json").write_text(text)
+        assert models.tokenizer_of(models.load(f"hf:{folder}")).bos_text == bos
+
+
+@pytest.mark.parametrize("given", ["GPT2LMHeadModel", [{}], 5, {"0": "GPT2LMHeadModel"}])
+def test_architectures_are_a_list_of_names(folder: Path, refused: Any, given: Any) -> None:
+    altered(folder, {"architectures": given})
+    with refused(r"config\.json: architectures is .*; it must be a list of names"):
+        models.load(f"hf:{folder}")

@@ -7,6 +7,7 @@ folder never touches the network; an id goes through `huggingface_hub`, its cach
 import re
 import textwrap
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any
 
 from torch import Tensor
@@ -28,7 +29,8 @@ from tslens.tokenizer import Tokenizer
 FAMILIES = {"gpt2": GPT2, "gpt_neo": GPT_NEO, "gpt_neox": GPT_NEOX, "llama": LLAMA}
 """By the `model_type` of a configuration."""
 INDEX = "model.safetensors.index.json"
-WANTED = ["config.json", "*.safetensors", INDEX, "tokenizer.json", "vocab.json", "merges.txt"]
+TOKENIZER_CONFIG = "tokenizer_config.json"
+WANTED = ["config.json", "*.safetensors", INDEX, "tokenizer.json", TOKENIZER_CONFIG, "vocab.json", "merges.txt"]
 OLDER = {"embed_out.weight": UNEMBEDDING}  # GPT-NeoX's
 SIZES = (
     *("hidden_size", "num_attention_heads", "vocab_size", "max_position_embeddings"),
@@ -81,7 +83,11 @@ def _read_config(path: Path) -> tuple[Family, Any]:
     fields = read if isinstance(read, dict) else {}
     kind, architectures = fields.get("model_type"), fields.get("architectures")
     family = FAMILIES.get(str(kind))
-    named = architectures[0] if isinstance(architectures, list) and architectures else family and family.architecture
+    if architectures is not None and not (
+        isinstance(architectures, list) and all(isinstance(name, str) for name in architectures)
+    ):
+        raise InputError(f"{path}: architectures is {shortened(architectures)}; it must be a list of names.")
+    named = architectures[0] if architectures else family and family.architecture
     if family is None or named != family.architecture:
         *others, last = (family.architecture for family in FAMILIES.values())
         raise InputError(
@@ -205,10 +211,27 @@ def _checked(family: Family, spec: Spec, tensors: dict[str, Tensor], folder: Pat
 
 
 def _read_tokenizer(folder: Path) -> Tokenizer:
+    named = _named_bos(folder / TOKENIZER_CONFIG)
     if (folder / "tokenizer.json").is_file():
-        return Tokenizer.load(folder / "tokenizer.json")
+        return Tokenizer.load(folder / "tokenizer.json", named)
     if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
         return Tokenizer.from_gpt2(folder / "vocab.json", folder / "merges.txt")
     raise InputError(
         f"{folder} has no tokenizer: put tokenizer.json, or vocab.json and merges.txt, beside its weights."
     )
+
+
+def _named_bos(path: Path) -> list[str]:
+    """The BOS that a folder's `tokenizer_config.json` names, by itself or as a table with its `content`; none where the
+    file or the name is not there."""
+    if not path.is_file():
+        return []
+    fields = read_json(path)
+    if not isinstance(fields, dict):
+        raise InputError(f"{path} is no table of a tokenizer's settings: it was altered. Fetch it again.")
+    found = given = fields.get("bos_token")
+    if isinstance(given, dict):
+        found = given.get("content", 0)
+    if not isinstance(found, str | None):
+        raise InputError(f"{path}: bos_token is {shortened(given)}; it must be a text. Fetch it again.")
+    return [] if found is None else [found]
