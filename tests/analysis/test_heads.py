@@ -1,6 +1,7 @@
 """Heads: synthetic heads whose nature is known, the keys of [7, 8, 7, 8] by hand, and laws that any pattern keeps."""
 
 import copy
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +13,7 @@ from tslens.analysis import heads
 from tslens.analysis.heads import evidence, keys, repeated, sums
 from tslens.analysis.heads.finish import finish
 from tslens.analysis.heads.nearest import MAJORITY
+from tslens.analysis.heads.result import ROLES
 from tslens.analysis.heads.roles import NEAR, decide, exceeds
 from tslens.models import Spec, build, spec_of, tokenizer_of
 from tslens.scan import scan, states
@@ -503,3 +505,15 @@ def test_real_model_has_previous_token_heads_and_local_ones(shared) -> None:
     assert len(roles.query("role == 'positional' and layer < 4")) >= 8
     assert len(roles.query("role == 'content-dependent' and layer == 4")) >= 4
     assert not found.published_positional.any()  # the published rule finds no positional head where there are many
+
+
+def test_what_only_describes_heads_is_said_to_be_no_role(synthetic_answer: heads.RolesResult) -> None:
+    of = {name: i for i, name in enumerate(ROLES)}
+    codes = torch.tensor([[of["content-dependent"], of["diffuse"], of["content-dependent"]]])
+    none = dataclasses.replace(synthetic_answer, role_code=codes, effect=torch.ones(1, 3))
+    assert none.headline().startswith(
+        "None of the 3 heads has a role. 2 are content-dependent and 1 is diffuse: descri"
+    )
+    assert "no roles" in none.headline()
+    codes[:] = of["unresolved"]
+    assert dataclasses.replace(none, role_code=codes).headline() == "None of the 3 heads has a role."

@@ -169,11 +169,16 @@ def test_a_choice_that_no_neuron_can_meet_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_the_neurons_of_a_word_are_printed_and_counted(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_neurons_of_a_word_are_printed_and_counted(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert cli.main(["analyze", "neurons", *FEW, "--word", "The", "--layer", "1"]) == 0
-    lines = capsys.readouterr().out.split("\n")
-    n, said = lines[0].split(" of 3,072 MLP neurons of stories2M are of the kind asked for; ")
-    rows = [line.split() for line in lines[2:] if line.split()[:1] == ["1"]]
+    printed = capsys.readouterr().out
+    n, said = " ".join(printed.split()).split(" of 3,072 MLP neurons of stories2M have 'The' among their top tokens; ")
+    lines = printed[printed.index("\nlayer") + 1 :].split("\n")
+    head, rows = lines[0].split(), [line.split() for line in lines if line.split()[:1] == ["1"]]
+    assert head[-2:] == ["top", "tokens"]
     assert 0 < len(rows) == min(int(n), 20) and " of them prefer a part of speech, and " in said
     assert all(any(word.lower().startswith("the") for word in row) for row in rows)
 

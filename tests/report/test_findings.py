@@ -109,7 +109,7 @@ def test_labels_that_predict_are_counted_and_the_best_of_them_is_shown(made: Cal
     assert found.figure == "20 of 4 neurons" and found.leads  # the count that interval and twins are of
     assert found.claim.endswith("frequent, on 100 stories (untrained twins: 0).")
     assert "half gives 3 such labels, of which 1 do not predict" in found.evidence
-    assert "The 2 others are 2 NOUN." in found.evidence
+    assert "The 2 that predict are 2 NOUN." in found.evidence
     assert "Before this test 30 (untrained twins: 0 to 1) have a label. On all 60 stories" in found.evidence
     alone = finding_about(dataclasses.replace(data, twins=None), "part of speech")
     assert alone.figure == "2 of 4 neurons" and "Before this test 3 have a label. On all 60 stories" in alone.evidence

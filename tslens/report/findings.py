@@ -170,13 +170,13 @@ def _predicting(
     if found:
         clear = predicts & (of_neurons.clear | t.by_word)
         of = Counter(t.tags[i] for i in t.label[predicts].tolist() if i >= 0)
+        more += f" The {found:,} that predict are {_listed(of)}." if of and t.n_tested else ""
         if t.n_tested and label.startswith("part") and (odd := found - int(clear.sum())):
             more += f" On all stories {odd:,} of these {found:,} have no such label, or few top tokens that fit it."
         at = _best(torch.where(clear if clear.any() else predicts, t.least, -1.0))
         (area, hits), low, high = t.value[at][:2].tolist(), t.low[at].tolist(), t.high[at].tolist()
         base = float(t.value[at][TESTED.index("base_rate")])
         among = "" if t.by_word[at] else f", among words of like frequency {float(t.value[at][ALIKE]):.2f}"
-        more += f" The {found:,} others are {_listed(of)}." if of and t.n_tested else ""
         more += (
             f" For instance {at[0]}.{at[1]}, {t.label_of(*at)}: AUROC {area:.2f} [{low[0]:.2f}, {high[0]:.2f}]{among}, "
             f"and of its highest tenth {hits:.0%} [{low[1]:.0%}, {high[1]:.0%}] are such tokens, of all {base:.0%}."

@@ -199,12 +199,19 @@ class RolesResult(CountedResult):
         counts, heads = self.counts(), self.role_code.numel()
         total = counts["heads with a role"]
         if not total:
-            return f"None of the {heads} heads has a role."
+            return f"None of the {heads} heads has a role.{self._described()}"
         each = ", ".join(f"{counts[f'{role} heads']} {role}" for role in EVIDENT if counts[f"{role} heads"])
         known = torch.isin(self.role_code, torch.tensor([ROLES.index(role) for role in EVIDENT]))
         layer, head = divmod(int(self.effect.where(known, -1.0).argmax()), self.effect.shape[1])
         clearest = f"{layer}.{head} ({self.roles[layer][head]}, {self.effect[layer, head]:.2f} of its attention's KL)"
-        return f"{total} of {heads} heads {'has' if total == 1 else 'have'} a role: {each}. The clearest is {clearest}."
+        have = "has" if total == 1 else "have"
+        return f"{total} of {heads} heads {have} a role: {each}. The clearest is {clearest}.{self._described()}"
+
+    def _described(self) -> str:
+        """How many heads have a description in place of a role, in words; empty if none has."""
+        each = [(name, int((self.role_code == ROLES.index(name)).sum())) for name in ("content-dependent", "diffuse")]
+        said = " and ".join(f"{n} {'is' if n == 1 else 'are'} {name}" for name, n in each if n)
+        return f" {said}: descriptions that untrained heads earn too, and no roles." if said else ""
 
     def said_of_stories(self) -> str:
         """The stories that were read, and how much of each decides a role."""

@@ -58,7 +58,7 @@ def choose(
     if word is not None:
         of_word = [place for place in chosen if share[place] > 0]
         chosen = sorted(of_word, key=lambda place: (-float(share[place]), place))
-    return replace(found, chosen=[list(place) for place in chosen], by_share=word is not None)
+    return replace(found, chosen=[list(place) for place in chosen], of_word=(word or "").strip())
 
 
 def _tokens(pieces: Sequence[str], word: str) -> list[int]:

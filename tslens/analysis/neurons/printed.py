@@ -31,7 +31,7 @@ def table(found: "ProfilesResult") -> "pd.DataFrame":
     frame = found.to_frame().assign(rest=[test != PREDICTS for row in found.tests for test in row] or True)
     if found.chosen is not None:
         frame = frame.iloc[[layer * found.label.shape[1] + neuron for layer, neuron in found.chosen]]
-    if not found.by_share:
+    if not found.of_word:
         frame = frame.sort_values(["rest", "q", "auroc"], ascending=[True, True, False], kind="stable")
     at = COLUMNS.index("word_share")
     return frame[[*COLUMNS[:at], *(HELD_OUT if found.held_out else ()), *COLUMNS[at:]]].reset_index(drop=True)
@@ -50,6 +50,8 @@ def text(found: "ProfilesResult") -> str:
     essential = [*found.essential]
     if found.held_out:
         essential[essential.index("auroc") : essential.index("auroc") + 1] = HELD_OUT[:2]
+    if found.of_word:  # what shows the word goes before the rest
+        essential = [name for name in essential if name not in ("q", "held_low", "firing_rate")]
     shown = as_text(rows.head(SHOWN), essential) if len(rows) else "None is of that kind."
     lines = [headline(found), found.said_of_twins(), shown, cut, found.said_of_stories(), _rare(found)]
     return "\n".join(filter(None, lines))
@@ -69,10 +71,11 @@ def headline(found: "ProfilesResult") -> str:
     among = f"of {found.label.numel():,} {found.called} {found.model}"
     said = f"{parts:,} {among} prefer a part of speech"
     if found.chosen is not None:
-        said = f"{int(of.sum()):,} {among} are of the kind asked for; {parts:,} of them prefer a part of speech"
+        kind = f"have {found.of_word!r} among their top tokens" if found.of_word else "are of the kind asked for"
+        said = f"{int(of.sum()):,} {among} {kind}; {parts:,} of them prefer a part of speech"
     tested = ""
     if found.tests:
-        tested = f" One half of the stories gives {_predicting(found, kinds)} of these too, which predict on the other."
+        tested = f" {_predicting(found, kinds)}: one half of the stories gives them too, and they predict on the other."
     beside = f"held against {len(found.sample_tokens):,} random tokens"
     return f"{said}, and {words:,} one word, {beside}{by_label}.{tested}"
 
@@ -94,4 +97,4 @@ def _rare(found: "ProfilesResult") -> str:
 def _predicting(found: "ProfilesResult", kinds: "dict[str, Tensor]") -> str:
     predicts = torch.tensor([[test == PREDICTS for test in row] for row in found.tests])
     parts, words = (int((predicts & kind).sum()) for kind in kinds.values())
-    return f"{parts:,} and {words:,}"
+    return f"Of these labels {parts:,} of a part of speech and {words:,} of one word hold"

@@ -158,8 +158,8 @@ class ProfilesResult(CountedResult):
     """How many they are beside untrained twins, in words; empty where these were not asked."""
     chosen: list[list[int]] | None = dataclasses.field(default=None, kw_only=True)
     """Layer and number of the neurons that the summary shows (`choice.choose`); None for all."""
-    by_share: bool = dataclasses.field(default=False, kw_only=True)
-    """Whether the summary shows them in the order of `chosen`; else the best supported come first."""
+    of_word: str = dataclasses.field(default="", kw_only=True)
+    """The word by whose share of their top tokens they are in order; if empty, the best supported come first."""
 
     @property
     def called(self) -> str:
