@@ -152,7 +152,12 @@ def test_ten_tasks_run(checkout, in_tmp, monkeypatch):
     for block in blocks_of(checkout / "docs/howto/ten-tasks.md"):
         exec(re.sub(r"limit=\d+", "limit=12", block), names)
     assert names["pattern"].tokens[0] == "<|endoftext|>" and names["story"].startswith("Once upon a time")
-    assert names["without"].rows == 12 and len(names["profiles"]) == 3072
+    assert names["without"].rows == 12 and names["profiles"].label.numel() == 3072
+    whole = {i for i, piece in enumerate(names["profiles"].pieces) if piece.strip().casefold() == "ball"}
+    places = zip(names["of_word"]["layer"], names["of_word"]["neuron"], strict=True)
+    tops = [names["profiles"].top_tokens[place].tolist() for place in places]
+    shares = [sum(i in whole for i in top) / sum(i >= 0 for i in top) for top in tops]
+    assert len(shares) > 1 and shares == sorted(shares, reverse=True) and shares[-1] > 0  # "balloon" is none
     assert models.name_of(names["early"]) == "demo@64"
     assert torch.allclose(names["theirs"](names["text"]), names["logits"], atol=1e-4)
 

@@ -34,6 +34,12 @@ def test_markup_in_any_text_stays_text(made: Callable[..., ReportData]) -> None:
     assert EVIL in embedded(page)["vocabulary"]
 
 
+def test_a_long_path_breaks_where_its_card_ends(made: Callable[..., ReportData]) -> None:
+    page = report.draw(made())
+    assert re.search(r"ol\.findings li *\{[^}]*overflow-wrap: *anywhere", page)
+    assert re.search(r"\bp *\{[^}]*overflow-wrap: *break-word", page)
+
+
 def test_the_page_names_no_other_place(made: Callable[..., ReportData]) -> None:
     page = report.draw(made()).replace(bundle(), "")
     assert re.findall(r"https?://[^\s\"'<]+", page) == ["http://www.w3.org/2000/svg"]

@@ -1,5 +1,6 @@
 """What does each MLP neuron fire on, and what does it write?  `neurons.profiles(model, stories)` answers."""
 
+from tslens.analysis.neurons.choice import choose
 from tslens.analysis.neurons.fade import fade
 from tslens.analysis.neurons.fade_result import FadeResult
 from tslens.analysis.neurons.held_out import HeldOut, held_out
@@ -31,6 +32,7 @@ __all__ = [
     "ProfilesResult",
     "Selectivity",
     "SelectivityResult",
+    "choose",
     "fade",
     "held_out",
     "in_stories",
