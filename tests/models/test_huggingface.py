@@ -64,6 +64,9 @@ ROWS = torch.randint(0, 290, (2, 20), generator=torch.Generator().manual_seed(1)
         ("gpt2", {"n_inner": 24, "layer_norm_epsilon": 1e-3, "activation_function": "gelu_pytorch_tanh"}),
         ("gpt2", {"scale_attn_weights": False, "n_head": 2}),
         ("gpt2", {"tie_word_embeddings": False}),
+        ("gpt2", {"activation_function": "relu", "scale_attn_by_inverse_layer_idx": True}),
+        ("gpt2", {"activation_function": "gelu", "tie_word_embeddings": False, "n_inner": 24}),
+        ("gpt2", {"activation_function": "silu", "scale_attn_weights": False}),
         ("gpt_neo", {}),
         ("gpt_neo", {"intermediate_size": 24, "attention_types": [[["global"], 2]]}),
         ("llama", {}),
@@ -139,6 +142,12 @@ def test_the_commands_take_it(in_tmp: Path, tokenizer: Tokenizer, kind: str, cap
     ("kind", "changes", "said"),
     [
         ("llama", {"attention_bias": True}, "biases"),
+        ("gpt2", {"activation_function": "tanh"}, "activation 'tanh'"),
+        (
+            "gpt2",
+            {"activation_function": "relu", "n_positions": 2049, "n_embd": 4, "n_head": 2},
+            "over 2,048 positions with 'relu' or scores scaled by layer",
+        ),
         (
             "llama",
             {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}},

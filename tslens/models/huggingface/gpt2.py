@@ -4,6 +4,8 @@ from functools import partial
 from reprlib import repr as shortened
 from typing import Any
 
+from tslens.models.hooked import spec_of_config
+from tslens.models.huggingface import rope
 from tslens.models.huggingface.family import (
     GELU_TANH,
     MATRIX,
@@ -33,15 +35,52 @@ def around(layer: list[Stored], spec: Spec) -> list[Stored]:
     return [*embeddings, *of_layers(spec, "h", layer), *norm("ln_f", "ln_final"), *unembedding(spec)]
 
 
+ACTIVATIONS = {**dict.fromkeys(GELU_TANH, "gelu_new"), "gelu": "gelu", "relu": "relu", "silu": "silu"}
+"""TransformerLens's names of activations."""
+
+
 def _refused(config: Any) -> dict[str, bool]:
     return {
-        f"activation {shortened(config.activation_function)}": config.activation_function not in GELU_TANH,
-        "scores scaled by layer": config.scale_attn_by_inverse_layer_idx,
+        f"activation {shortened(config.activation_function)}": config.activation_function not in ACTIVATIONS,
+        f"over {rope.LONGEST:,} positions with {shortened(config.activation_function)} or scores scaled by layer": (
+            _is_slow(config) and config.n_positions > rope.LONGEST
+        ),
         "cross-attention": config.add_cross_attention,
     }
 
 
+def _is_slow(config: Any) -> bool:
+    """Whether TransformerLens's own forward has to run it."""
+    return config.scale_attn_by_inverse_layer_idx or config.activation_function not in GELU_TANH
+
+
 def _spec(config: Any) -> Spec:
+    """Ours where it says all; TransformerLens's with another activation, or scores that are scaled by layer."""
+    return _slow_spec(config) if _is_slow(config) else _fast_spec(config)
+
+
+def _slow_spec(config: Any) -> Spec:
+    fast = _fast_spec(config)
+    return spec_of_config(
+        {
+            "n_layers": fast.n_layers,
+            "d_model": fast.d_model,
+            "n_ctx": fast.n_ctx,
+            "d_head": fast.d_head,
+            "n_heads": fast.n_heads,
+            "d_mlp": fast.mlp_width,
+            "d_vocab": fast.d_vocab,
+            "act_fn": ACTIVATIONS[config.activation_function],
+            "eps": fast.eps,
+            "normalization_type": "LN",
+            "use_attn_scale": fast.scaled,
+            "scale_attn_by_inverse_layer_idx": config.scale_attn_by_inverse_layer_idx,
+        },
+        tied=fast.tied,
+    )
+
+
+def _fast_spec(config: Any) -> Spec:
     return Spec(
         d_model=config.n_embd,
         n_layers=config.n_layer,
