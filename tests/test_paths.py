@@ -60,10 +60,10 @@ def test_what_is_left_to_who_opens_it(things: Path) -> None:
         refuse_special(things / name)
 
 
-@pytest.mark.parametrize("name", ["", "gone/..", ".", os.fsdecode(b"ex\xff"), os.fsdecode(b"in\xff/new")])
+@pytest.mark.parametrize("name", ["", "gone/..", "."])
 def test_what_names_no_new_folder_is_refused_before_anything_is_made(in_tmp: Path, name: str) -> None:
     with (
-        pytest.raises(InputError, match=r"names no new folder|is no UTF-8: give another name"),
+        pytest.raises(InputError, match="names no new folder"),
         files.atomic_folder(name),
     ):
         pass

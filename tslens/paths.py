@@ -39,15 +39,13 @@ def refuse_special(path: str | Path) -> None:
 
 
 def refuse_unnamed(path: Path) -> None:
-    """InputError for what names no new folder (`x/..`, an empty path), and for a path that is no UTF-8, which libraries
-    that write files into it need."""
+    """InputError for what names no new folder: `x/..`, or an empty path."""
     if path.name in ("", ".."):
         raise InputError(f"{path} names no new folder: give a path that ends in its name.")
-    refuse_no_text(path)
 
 
 def refuse_no_text(path: str | Path) -> None:
-    """InputError for a path that is no UTF-8, which a library in Rust does not take."""
+    """InputError for a path that is no UTF-8, which `tokenizers` and `safetensors` do not take."""
     try:
         str(path).encode()
     except UnicodeEncodeError:

@@ -493,3 +493,9 @@ def test_architectures_are_a_list_of_names(folder: Path, refused: Any, given: An
     altered(folder, {"architectures": given})
     with refused(r"config\.json: architectures is .*; it must be a list of names"):
         models.load(f"hf:{folder}")
+
+
+def test_a_folder_whose_name_is_no_text_is_named(folder: Path, refused: Any) -> None:
+    theirs = folder.rename(folder.with_name(os.fsdecode(b"h\xff")))
+    with refused(r"h\\udcff' is no UTF-8: give another name"):
+        models.load(f"hf:{theirs}")
