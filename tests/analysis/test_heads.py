@@ -509,11 +509,11 @@ def test_real_model_has_previous_token_heads_and_local_ones(shared) -> None:
 
 def test_what_only_describes_heads_is_said_to_be_no_role(synthetic_answer: heads.RolesResult) -> None:
     of = {name: i for i, name in enumerate(ROLES)}
-    codes = torch.tensor([[of["content-dependent"], of["diffuse"], of["content-dependent"]]])
-    none = dataclasses.replace(synthetic_answer, role_code=codes, effect=torch.ones(1, 3))
+    codes = torch.full_like(synthetic_answer.role_code, of["unresolved"])
+    none = dataclasses.replace(synthetic_answer, role_code=codes)
+    assert none.headline() == "None of the 9 heads has a role."
+    codes[0, :3] = torch.tensor([of["content-dependent"], of["diffuse"], of["content-dependent"]])
     assert none.headline().startswith(
-        "None of the 3 heads has a role. 2 are content-dependent and 1 is diffuse: descri"
+        "None of the 9 heads has a role. 2 are content-dependent and 1 is diffuse: descri"
     )
     assert "no roles" in none.headline()
-    codes[:] = of["unresolved"]
-    assert dataclasses.replace(none, role_code=codes).headline() == "None of the 3 heads has a role."

@@ -109,3 +109,17 @@ def test_looking_at_a_model_is_cheap() -> None:
     frozen biases are joined, compared with zero, and one number is read."""
     (few, calls), (many, more) = looked_at(1), looked_at(3)
     assert 0 < (more - calls) / (many - few) <= 4.2
+
+
+def test_good_weights_are_loaded_into_a_model_whatever_it_held() -> None:
+    """One that diverged, and one that was built for loading, with gradients off."""
+    spec = Spec(16, 1, 2, d_vocab=300, n_ctx=32)
+    good, diverged, empty = models.build(spec, seed=1), models.build(spec, seed=0), models.build(spec, seed=None)
+    held = models.weights(good)
+    assert not any(models.weights(empty)[name].any() for name in held if "W_" in name)
+    models.spec_of(diverged)
+    with torch.no_grad():
+        diverged.blocks[0].mlp.W_in[0, 0] = float("nan")
+        for model in (diverged, empty):
+            models.load_weights(model, held)
+            assert all(torch.equal(own, held[name]) for name, own in models.weights(model).items())

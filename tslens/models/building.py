@@ -20,7 +20,7 @@ def build(spec: Spec | CompressorSpec, *, seed: int | None = 0, tokenizer: Token
 
     Weights are drawn as GPT-2's: normal with standard deviation 0.02, the projections that write to the residual
     stream divided by sqrt(2 n_layers) (Radford et al. 2019); trunk and decoder of a compressor write to one stream and
-    are counted together. `seed=None` leaves them uninitialised for loading. InputError for a shape whose weights do not
+    are counted together. `seed=None` leaves them zero, for loading. InputError for a shape whose weights do not
     fit into this machine's memory.
     """
     needs, has = BYTES * spec.n_parameters(), memory.of_machine()

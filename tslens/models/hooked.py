@@ -101,7 +101,7 @@ def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | Non
     """A HookedTransformer of this shape on the CPU in fp32, in evaluation mode.
 
     Weights are drawn as GPT-2's: normal with standard deviation 0.02, the two projections that write to the residual
-    stream divided by sqrt(2 n_layers) (Radford et al. 2019); `seed=None` leaves them uninitialised for loading.
+    stream divided by sqrt(2 n_layers) (Radford et al. 2019); `seed=None` leaves them zero, for loading.
     Query, key and value matrices are stored so that all heads' columns lie side by side: the fused forward multiplies
     them without a copy. Biases that the architecture lacks are zero and frozen.
     """
@@ -123,6 +123,8 @@ def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | Non
             if name not in shapes:
                 parameter.zero_()
                 parameter.requires_grad_(False)
+            elif generator is None and "W_" in name:
+                parameter.zero_()  # TransformerLens leaves what the memory held, which may be no numbers
             elif generator is not None and "W_" in name:
                 std = 0.02 / math.sqrt(2 * spec.n_layers) if name.endswith(("W_O", "W_out")) else 0.02
                 parameter.copy_(torch.empty(parameter.shape).normal_(0.0, std, generator=generator))
@@ -158,7 +160,9 @@ def weights(model: LanguageModel) -> dict[str, Tensor]:
 def load_weights(model: LanguageModel, tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
     """Copy weights (any float dtype) into the model; InputError names one that is missing, extra, misshapen, not
     finite or beyond 1e9."""
-    fill(model, spec_of(model, compressors=True), tensors, origin=origin)
+    with torch.enable_grad():  # in which `spec_of` looks at no weights: what the model held before may be anything
+        spec = spec_of(model, compressors=True)
+    fill(model, spec, tensors, origin=origin)
 
 
 def readout(model: LanguageModel) -> Tensor:
