@@ -51,6 +51,23 @@ def test_what_was_written_while_the_folder_was_removed_is_removed_too(run_of, re
     assert not run.folder.exists()
 
 
+def test_an_older_checkpoint_is_kept_whatever_else_is_gone(run_of, refused, monkeypatch):
+    run = run_of("gone")
+    monkeypatch.setattr(ground, "PATIENCE", 0.1)
+
+    def remove(position):
+        if position.step == 6:
+            for place in (run.folder / runs.RECIPE, run.folder / runs.TOKENIZER):
+                place.unlink()
+            shutil.rmtree(run.folder / "data")
+            old = time.time() - 2 * ground.RECENT
+            os.utime(run.folder / "checkpoints/step-000005" / runs.WEIGHTS, (old, old))
+
+    with refused("runs/gone lost its recipe.json while it was trained"):
+        session.resume("gone", watch=remove)
+    assert (run.folder / "checkpoints/step-000005" / runs.WEIGHTS).is_file()
+
+
 def test_a_run_that_lost_its_recipe_alone_is_left_as_it_is(run_of, refused, monkeypatch):
     run, recipe = run_of("lost"), []
     monkeypatch.setattr(ground, "PATIENCE", 0.1)
@@ -69,6 +86,7 @@ def test_a_run_that_lost_its_recipe_alone_is_left_as_it_is(run_of, refused, monk
 
 @pytest.mark.thorough
 def test_a_removal_at_any_moment_leaves_nothing(run_of):
+    """`rm` misses what is written after it listed the folder, and says so itself if training ended meanwhile."""
     drawn, began = Random(3), time.monotonic()
     run_of("usual", **{"train.checkpoint_every": "1"})
     session.resume("usual")
@@ -76,14 +94,17 @@ def test_a_removal_at_any_moment_leaves_nothing(run_of):
     for number in range(40):
         run = run_of(f"gone{number}", **{"train.checkpoint_every": "1"})
         remove = ["rm", "-rf", str(run.folder.absolute())]
-        removal = threading.Timer(drawn.random() * took, subprocess.run, [remove], {"check": False})
+        failed: list[int] = []
+        removal = threading.Timer(drawn.random() * took, lambda r=remove, f=failed: f.append(subprocess.call(r)))
         removal.start()
+        ended = True
         try:
-            session.resume(run.folder.name)  # it may end before
+            session.resume(run.folder.name)
         except InputError as error:
+            ended = False
             assert "was removed or moved while it was trained" in str(error)
         removal.join()
-        assert not run.folder.exists(), sorted(run.folder.rglob("*"))
+        assert not run.folder.exists() or (ended and failed != [0]), sorted(run.folder.rglob("*"))
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ from tslens.errors import InputError
 
 PATIENCE, PAUSE = 2.0, 0.02
 """Seconds in which a removal under way comes to its end, and between two looks at it."""
+RECENT = 60.0
+"""Seconds within which a file was written that a removal under way may have missed."""
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 DENIED = {errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -34,11 +37,23 @@ def refuse_gone(folder: Path, wait: float = 0.0) -> None:
 
 def _cleared(folder: Path) -> bool:
     """Remove what was written while the folder was removed; whether nothing is left. Nothing is removed while there is
-    something that stood there before training, which a removal takes away by itself."""
-    if not _ends(lambda: any((folder / name).exists() for name in (runs.TOKENIZER, "data")), PATIENCE):
+    an older file, which a removal takes away by itself."""
+    before = time.time() - RECENT
+    kept = [folder / runs.TOKENIZER, folder / "data"]
+    if not _ends(lambda: any(place.exists() for place in kept) or _older(folder, before), PATIENCE):
         return False
     shutil.rmtree(folder, ignore_errors=True)
     return not folder.exists()
+
+
+def _older(folder: Path, than: float) -> bool:
+    """Whether the folder has a file that was last written before a time; files that vanish meanwhile are none."""
+    for home, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                if (Path(home) / name).stat().st_mtime < than:
+                    return True
+    return False
 
 
 def _ends(lasts: Callable[[], bool], wait: float) -> bool:
