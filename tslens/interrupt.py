@@ -1,6 +1,7 @@
 """Stop work on Ctrl-C or SIGTERM without losing what is done."""
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,10 +16,11 @@ class Interrupted(KeyboardInterrupt):
 
 def note_ctrl_c() -> None:
     """From now on Ctrl-C is noted for `was_pressed`, and raises KeyboardInterrupt as before; where it is ignored, as in
-    the background, it stays so."""
+    the background, it stays so. After it nothing is printed of an object that was half made and cannot be deleted."""
 
     def note(number: int, frame: FrameType | None) -> None:
         _pressed.set()
+        sys.unraisablehook = lambda _: None
         raise KeyboardInterrupt
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
