@@ -96,6 +96,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from _graded import graded
 from _instructed import instructed
 from _models import study
 from _runs import Plan, StudyRuns, planned
@@ -209,6 +210,8 @@ def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
 def continued(models: "Mapping[str, LanguageModel]") -> None:
     """What is written after our beginnings and after real stories that are cut, measured; ours side by side to read."""
     held_out = ",".join(f"{name}@validation" for name in source.split(","))
+    others = list(stories(source, split="validation"))[2 * CUT :]  # none of those that are cut
+    true, judges = true_endings(others, CONTROLS + WRITTEN), {who: models[who] for who in JUDGES if who in models}
     begun = {"beginnings": prompts_of("beginnings")}
     begun |= {f"cut-at-{cut:.0%}".removesuffix("%"): prompts_of(held_out, cut=cut, limit=2 * CUT) for cut in (0.5, 0.4)}
     for name, prompts in begun.items():
@@ -220,6 +223,7 @@ def continued(models: "Mapping[str, LanguageModel]") -> None:
         if name == "beginnings":  # ours: tables hold no stories of others
             found.side_by_side().to_csv(folder / f"{name}-side-by-side.csv", index=False)
         print(found)
+        graded(name, found, judges, true, folder)
 
 
 def copied(models: "Mapping[str, LanguageModel]") -> None:

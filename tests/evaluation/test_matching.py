@@ -24,6 +24,11 @@ TRUE = Prompt("What she said was", ("true",), ("not true", "a lie"), "lies")
         (TRUE, " not true.", 0),
         (TRUE, " true, not true.", 2),
         (TRUE, " so true", 2),
+        (BIRD, " not fly.", 1),
+        (BIRD, " sing, but it didn’t flap its wings.", 1),
+        (BIRD, " not swim, but fly.", 2),
+        (BIRD, " find no fly, a swim.", 0),
+        (BIRD, " be never a fly.", 1),
     ],
 )
 def test_the_first_ending_decides(prompt, text, expected):

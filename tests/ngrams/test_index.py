@@ -3,13 +3,14 @@
 import json
 import math
 import random
+import tracemalloc
 from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from tslens import ngrams
+from tslens import files, ngrams
 from tslens.ngrams import building, layout
 from tslens.ngrams.hashes import NAME, write_hashes
 from tslens.ngrams.words import sentences_of, words
@@ -195,3 +196,23 @@ def test_a_failure_leaves_the_old_index(tmp_path):
         ngrams.build(broken(), tmp_path / "index")
     assert ngrams.open_index(tmp_path / "index").story(0) == "a cat"
     assert [path.name for path in tmp_path.iterdir()] == ["index"]
+
+
+def test_memory_does_not_grow_with_the_stories(tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "PART", 8_000)
+    monkeypatch.setattr(building, "BATCH", 20)
+    monkeypatch.setattr(building, "SAMPLE", 4)  # of each part; of usual parts 256 are few
+    monkeypatch.setattr(files, "PIECE", 1 << 14)
+
+    def peak(n: int) -> int:
+        rng = random.Random(3)
+        vocabulary = [f"w{number}" for number in range(300)]
+        stories = (" ".join(rng.choices(vocabulary, k=40)) for _ in range(n))
+        tracemalloc.start()
+        ngrams.build(stories, tmp_path / f"{n}")
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    peak(100)  # imports and caches
+    assert peak(4_000) < 2 * peak(400)  # with parts of any size ten times

@@ -39,9 +39,9 @@ def test_the_section_has_every_way_with_shares_intervals_and_prompts(asked: Suit
     assert f"{percent(asked.right(0))}</td>" in shown and f"{percent(asked.pairs_right(1))}</td>" in shown
     for by in ("match", "Anna"):
         assert percent(asked.labelled(2, 0, by)) in shown
-    assert f"<span>chance {asked.by_chance(2).estimate:.0%}</span>" in shown
+    assert f"<span>chance {(null := asked.by_chance(2)).estimate:.0%} [{null.low:.0%}, {null.high:.0%}]</span>" in shown
     given = section([asked.with_labels("Anna", asked.labels["Anna"], chance=[[[2]] * 4, [[0]] * 4])], "m")
-    assert given.count("<span>chance 100%</span>") == 1 and shown.count("<span>chance") == 2  # of both by matching
+    assert given.count("<span>chance 100% [") == 1 and shown.count("<span>chance") == 2  # of both by matching
     said = "right, graded by Anna (not proved: no control recorded), hand-written"
     assert said in shown and "writes the right ending, hand-written" in shown
     for label, name in ((1, "in part"), (0, "fail")):

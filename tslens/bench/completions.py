@@ -20,7 +20,7 @@ from tslens.generate import Sampling, stream
 from tslens.models import LanguageModel, build, load_weights
 from tslens.models.huggingface import FAMILIES
 
-BATCHES = (32, 64, 128, 256)
+BATCHES = (32, 64, 128, 256, 500)
 """Batch sizes of the peer that are tried."""
 TRIED = 30  # tokens of each row in a trial
 SHORTEST, LONGEST = 8, 24  # tokens of a prompt

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tslens.evaluation.suite_result import SuiteResult
+    from tslens.stats import Interval
 
 MEANING = {
     "sum": ("wrong ending likelier", "within a factor of two", "right ending likelier"),
@@ -122,6 +123,11 @@ def _share(result: "SuiteResult", by: str, model: int) -> tuple[str, ...]:
     share = result.right(model, PARTS[0], by) if is_scored else result.labelled(SUCCESS, model, by)
     if math.isnan(share.estimate):
         return ("–",)
-    null = math.nan if is_scored else result.by_chance(SUCCESS, model, by).estimate
-    chance = () if math.isnan(null) else (f"chance {null:.0%}",)
-    return f"{share.estimate:.0%}", f"[{share.low:.0%}, {share.high:.0%}]", *chance
+    null = None if is_scored else result.by_chance(SUCCESS, model, by)
+    chance = () if null is None or math.isnan(null.estimate) else (f"chance {null.estimate:.0%}", bounds(null))
+    return f"{share.estimate:.0%}", bounds(share), *chance
+
+
+def bounds(share: "Interval") -> str:
+    """The interval of a share in brackets, in per cent."""
+    return f"[{share.low:.0%}, {share.high:.0%}]"

@@ -12,7 +12,7 @@ from tslens.errors import InputError
 from tslens.evaluation.kept_lines import kept_log_probabilities
 from tslens.evaluation.lines import first_of_ending
 from tslens.evaluation.matching import label
-from tslens.evaluation.scores import Labels, partners
+from tslens.evaluation.scores import NULL, Labels, partners
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite
 from tslens.evaluation.writing import continuations
@@ -79,7 +79,7 @@ def evaluate(
 
 def _of_twins(answers: SuiteResult) -> list[dict[str, Any]]:
     """The rows of the summary, with the model that each is a twin `of`."""
-    rows = answers.summary().drop(columns="without_reading").to_dict("records")
+    rows = answers.summary().drop(columns=[*NULL]).to_dict("records")
     return [{"of": row["model"].partition(" of ")[2], **row} for row in rows]
 
 

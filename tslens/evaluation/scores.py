@@ -26,6 +26,11 @@ EVEN = math.log(2)
 Labels = list[list[list[int | None]]]
 """A label (0 fail, 1 partial, 2 success; None where there is none) of each completion, by model and prompt."""
 GivenLabels = Sequence[Sequence[Sequence[int | None]]]
+Score = tuple[str, Interval, float | Interval]
+"""A score by name, and what it is by chance, known or measured."""
+NULL = ("without_reading", "without_reading_low", "without_reading_high")
+"""A score by chance and its interval, in a summary."""
+COLUMNS = ["model", "prompts", "score", "value", "low", "high", *NULL]
 UNRECORDED = "no control recorded"
 """What is said of a grader's labels that were stored without what its controls showed."""
 
@@ -75,6 +80,11 @@ def share_of(label: int, rows: Sequence[Sequence[int | None]], topics: Int[np.nd
     if len(set(clusters)) < 2:
         return Interval(math.nan, 0.0, 1.0, 0.95, "no labels")
     return clustered_share(shares[known], clusters)
+
+
+def columns(share: float | Interval) -> tuple[float, float, float]:
+    """A score and its interval, which is NaN where the score is known and not measured."""
+    return (share, math.nan, math.nan) if isinstance(share, float) else (share.estimate, share.low, share.high)
 
 
 def listed(by: str, labels: GivenLabels, completions: Sequence[Sequence[Sequence[str]]]) -> Labels:

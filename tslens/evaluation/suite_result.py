@@ -180,28 +180,28 @@ class SuiteResult(Result):
         rows = []
         for i, model in enumerate(self.models):
             for part in self.parts():
-                found = [("prompts right", self.right(i, part), 0.5)]
-                found += [("prompts right, by byte", self.right(i, part, "byte"), 0.5)]
-                found += [("both of a pair right", self.pairs_right(i, part), 0.0)]
-                found += [("mean margin (nats)", self.mean_margin(i, part), 0.0)]
-                found += [("bits_per_byte of right endings", self.bits_per_byte(i, part), math.nan)]
+                found: list[scores.Score] = [
+                    ("prompts right", self.right(i, part), 0.5),
+                    ("prompts right, by byte", self.right(i, part, "byte"), 0.5),
+                    ("both of a pair right", self.pairs_right(i, part), 0.0),
+                    ("mean margin (nats)", self.mean_margin(i, part), 0.0),
+                    ("bits_per_byte of right endings", self.bits_per_byte(i, part), math.nan),
+                ]
                 for by, x in product(self.labels, (SUCCESS, FAIL)) if part == PARTS[0] else ():
-                    null = self.by_chance(x, i, by).estimate
-                    found += [(f"{VERDICTS[x]}, by {named(by, self.trust)}", self.labelled(x, i, by), null)]
-                rows += [(model, part, what, s.estimate, s.low, s.high, chance) for what, s, chance in found]
-        frame = pd.DataFrame(rows, columns=["model", "prompts", "score", "value", "low", "high", "without_reading"])
-        return scores.beside_twins(frame, self.twins)
+                    score = f"{VERDICTS[x]}, by {named(by, self.trust)}"
+                    found.append((score, self.labelled(x, i, by), self.by_chance(x, i, by)))
+                rows += [(model, part, what, *scores.columns(s), *scores.columns(null)) for what, s, null in found]
+        return scores.beside_twins(pd.DataFrame(rows, columns=scores.COLUMNS), self.twins)
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """One row per model and prompt, with its text and best endings; with `field`, the long table of that field."""
         frame = super().to_frame(field)
         if field is not None:
             return frame
-        for name in ("best_accepted", "best_rejected"):
-            frame[name] = [self.endings[i] for i in frame[name]]
+        best = {name: [self.endings[i] for i in frame[name]] for name in ("best_accepted", "best_rejected")}
         frame.insert(2, "text", self.prompts * len(self.models))
         more = {"topic": [self.topics[i] for i in self.topic], "templated": self.templated.tolist()}
-        frame = frame.assign(**{name: values * len(self.models) for name, values in more.items()})
+        frame = frame.assign(**best, **{name: values * len(self.models) for name, values in more.items()})
         return frame.assign(right=frame["margin"] > 0, right_per_byte=frame["margin_per_byte"] > 0)
 
     def figure(self) -> "Figure":

@@ -28,7 +28,7 @@ from tslens.twins import kept as store
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-VERSION = "answers, 2"
+VERSION = "answers, 3"
 """Part of the key of kept answers: raise it when what gives or scores them changes."""
 CARDS = "answers, 4"
 """The same of score cards, minimal pairs, copies and instructions."""

@@ -4,7 +4,7 @@ import html
 import math
 from collections.abc import Iterator, Sequence
 
-from tslens.evaluation.coloured import STYLE, coloured_html, scored
+from tslens.evaluation.coloured import STYLE, bounds, coloured_html, scored
 from tslens.evaluation.scores import FAIL, PARTIAL, PARTS, SUCCESS, named, twins_between
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.report.glossary import explained
@@ -74,11 +74,7 @@ def percent(share: Interval) -> str:
     """A share with its interval; a dash where there is none."""
     if math.isnan(share.estimate):
         return "–"
-    return f"{share.estimate:.0%} <span>{_bounds(share)}</span>"
-
-
-def _bounds(share: Interval) -> str:
-    return f"[{share.low:.0%}, {share.high:.0%}]"
+    return f"{share.estimate:.0%} <span>{bounds(share)}</span>"
 
 
 def _panel(result: SuiteResult, tips: int | None) -> str:
@@ -136,10 +132,10 @@ def _graded(result: SuiteResult, model: int, by: str) -> str:
     if math.isnan(success.estimate):
         return "–"
     others = ((part, "in part"), (fail, "fail"))
-    null = result.by_chance(SUCCESS, model, by).estimate
-    chance = "" if math.isnan(null) else f"<span>chance {null:.0%}</span>"
+    null = result.by_chance(SUCCESS, model, by)
+    chance = "" if math.isnan(null.estimate) else f"<span>chance {null.estimate:.0%} {bounds(null)}</span>"
     return (
         percent(success)
         + chance
-        + "".join(f"<span>{share.estimate:.0%} {name} {_bounds(share)}</span>" for share, name in others)
+        + "".join(f"<span>{share.estimate:.0%} {name} {bounds(share)}</span>" for share, name in others)
     )

@@ -120,6 +120,8 @@ def test_a_grader_is_trusted_that_tells_right_from_wrong(
     if score is knows:
         assert result.difference.tolist() == [2, 0] and result.low[0] > 1.8
         assert result.intact.tolist() == [3, 1] and result.damaged.tolist() == [1, 1]
+        assert result.intact_high[0] == 3 and 2.8 < result.intact_low[0] < 3  # equal scores are rounded ones
+        assert result.damaged_low[0] == 1 and 1 < result.damaged_high[0] < 1.2
 
 
 def test_the_null_of_a_label_is_what_the_grader_says_of_texts_of_other_prompts() -> None:
@@ -139,8 +141,12 @@ def test_the_null_of_a_label_is_what_the_grader_says_of_texts_of_other_prompts()
     assert grades.writers() == ["answers", "one for all"] and len(grades.of()) == 2 * 16  # none of another prompt
     rows = found.summary().query("score.str.startswith('success')")
     assert rows["without_reading"].tolist() == [0, 1 / 8]
+    assert (
+        rows["without_reading_low"].lt(rows["without_reading"] + 0.01).all() and rows["without_reading_low"].iloc[1] > 0
+    )
+    assert 0.2 < rows["without_reading_high"].iloc[0] < 0.6  # no text of eight
     page = coloured_html(found, name)
-    assert "chance 0%<" in page and "chance 12%<" in page and "behind another prompt" in page
+    assert "chance 0% [0%" in page and "chance 12% [" in page and "behind another prompt" in page
     assert "chance" not in coloured_html(found)
     none, _ = graded(written, small, Judge(lambda text: {"verdict": 3}), [])
     assert np.isnan(none.by_chance(2, 0, name).estimate)

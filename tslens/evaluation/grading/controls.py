@@ -18,6 +18,7 @@ from tslens.evaluation.grading.rubrics import DAMAGED, WRONG, Rubric
 from tslens.evaluation.grading.texts import GradedText
 from tslens.evaluation.writing import cut_at
 from tslens.result import Result
+from tslens.stats import Interval
 from tslens.stories.instruct import parse
 
 if TYPE_CHECKING:
@@ -103,11 +104,9 @@ class ControlRow(NamedTuple):
     damage: str
     axis: str
     decides: bool
-    intact: float
-    damaged: float
-    difference: float
-    low: float
-    high: float
+    intact: Interval
+    damaged: Interval
+    difference: Interval
     stories: int
 
 
@@ -119,6 +118,7 @@ class ControlsResult(Result):
     untrustworthy on this axis. What no damage hits cannot be proved: there the axis has no control."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("pair",)
+    essential: ClassVar[tuple[str, ...]] = ("damage", "axis", "decides", "difference", "low", "high", "stories")
 
     grader: str
     damages: list[str]
@@ -127,8 +127,12 @@ class ControlsResult(Result):
     """Whether the damage hits the axis, by the rubric."""
     intact: Float[Tensor, " pair"]
     """Mean score of the true or right endings; of orders, of the same texts without them. From 1 to the axis's top."""
+    intact_low: Float[Tensor, " pair"]
+    intact_high: Float[Tensor, " pair"]
     damaged: Float[Tensor, " pair"]
     """Mean score of the damaged or wrong ones."""
+    damaged_low: Float[Tensor, " pair"]
+    damaged_high: Float[Tensor, " pair"]
     difference: Float[Tensor, " pair"]
     low: Float[Tensor, " pair"]
     high: Float[Tensor, " pair"]
@@ -179,18 +183,14 @@ def controlled(grades: GradesResult, rubric: Rubric) -> ControlsResult:
     for axis in rubric.axes:
         for kind in kinds:
             pairs = _pairs(grades, axis.name, without_orders if kind == ORDERS else INTACT, kind)
-            numbers = (np.nan,) * 5
-            if len(pairs) > 1:
-                found = stats.mean_interval(-np.diff(pairs)[:, 0], least_error=np.sqrt(2 * ROUNDING / len(pairs)))
-                numbers = (*pairs.mean(0), found.estimate, found.low, found.high)
-            rows.append(ControlRow(kind, axis.name, kind in axis.hit_by or kind == ORDERS, *numbers, len(pairs)))
+            rows.append(ControlRow(kind, axis.name, kind in axis.hit_by or kind == ORDERS, *_means(pairs, axis.top)))
     trust = {
         axis.name: _trust([row for row in rows if row.axis == axis.name and row.decides], axis.hit_by, axis.top)
         for axis in rubric.axes
     }
 
-    def column(name: str) -> Tensor:
-        return torch.tensor([getattr(row, name) for row in rows], dtype=torch.float64)
+    def column(name: str, end: str = "estimate") -> Tensor:
+        return torch.tensor([getattr(getattr(row, name), end) for row in rows], dtype=torch.float64)
 
     return ControlsResult(
         grader=grades.grader,
@@ -198,10 +198,14 @@ def controlled(grades: GradesResult, rubric: Rubric) -> ControlsResult:
         axes=[row.axis for row in rows],
         decides=[row.decides for row in rows],
         intact=column("intact"),
+        intact_low=column("intact", "low"),
+        intact_high=column("intact", "high"),
         damaged=column("damaged"),
+        damaged_low=column("damaged", "low"),
+        damaged_high=column("damaged", "high"),
         difference=column("difference"),
-        low=column("low"),
-        high=column("high"),
+        low=column("difference", "low"),
+        high=column("difference", "high"),
         stories=torch.tensor([row.stories for row in rows], dtype=torch.int64),
         trust=trust,
     )
@@ -218,15 +222,26 @@ def _pairs(grades: GradesResult, axis: str, kind: str, other: str) -> Float[np.n
     return np.array([[side[story] for side in sides] for story in both]).reshape(-1, 2)
 
 
+def _means(pairs: Float[np.ndarray, "story side"], top: int) -> tuple[Interval, Interval, Interval, int]:
+    """The means of both sides, within the scale, that of their difference, and the number of stories; NaN of one."""
+    n = len(pairs)
+    if n < 2:
+        unknown = Interval(np.nan, np.nan, np.nan, 0.95, "fewer than two stories")
+        return unknown, unknown, unknown, n
+    sides = (stats.mean_interval(side, least_error=np.sqrt(ROUNDING / n)) for side in pairs.T)
+    intact, damaged = (replace(one, low=max(one.low, 1.0), high=min(one.high, float(top))) for one in sides)
+    return intact, damaged, stats.mean_interval(-np.diff(pairs)[:, 0], least_error=np.sqrt(2 * ROUNDING / n)), n
+
+
 def _trust(rows: Sequence[ControlRow], hit_by: Sequence[str], top: int) -> str:
     """The verdict on an axis from the rows that decide. Faults are orders that are obeyed, or may be, and damages that
     are missed; without these, too few scored controls."""
     found = {row.damage: row for row in rows}
     enough = {kind for kind, row in found.items() if row.stories >= LEAST}
-    faults = ["obeys orders"] if ORDERS in found and found[ORDERS].high < 0 else []
-    if not faults and ORDERS in enough and found[ORDERS].low < -RAISED * top:
+    faults = ["obeys orders"] if ORDERS in found and found[ORDERS].difference.high < 0 else []
+    if not faults and ORDERS in enough and found[ORDERS].difference.low < -RAISED * top:
         faults = ["may obey orders"]
-    faults += [f"misses {damage}" for damage in hit_by if damage in enough and not found[damage].low > 0]
+    faults += [f"misses {damage}" for damage in hit_by if damage in enough and not found[damage].difference.low > 0]
     tried = set(hit_by) & found.keys()
     if hit_by and not faults and not (tried and {*tried, ORDERS} <= enough):
         faults = ["too few controls"]
