@@ -80,6 +80,8 @@ READERS: dict[str, Callable[[Path], object]] = {
         ("list.jsonl", b"[1]", "line 1 is list"),
         ("latin.csv", LATIN, "is not UTF-8: byte 0xe9"),
         ("quote.csv", QUOTE, "line 3 is not CSV"),
+        ("short.csv", b"prompt,completion,text\na,b,c\nd,e\n", "line 3: fields 2, columns 3; give each"),
+        ("long.csv", b"prompt,completion,text\na,b,c, and d\n", "line 2: fields 4, columns 3; give each, and quote"),
         ("returns.csv", b"prompt,completion\ra,b\r", "line 1 is not CSV"),
     ],
 )

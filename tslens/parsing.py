@@ -114,10 +114,19 @@ def csv_rows(path: Path, *, header: bool = False) -> Iterator[tuple[int, dict[st
         if header and table.fieldnames is not None:
             yield 1, dict.fromkeys(table.fieldnames)
         for row in table:
+            if (fields := _n_fields(row)) != (named := len(table.fieldnames or ())):
+                raise InputError(
+                    f"{path}, line {table.line_num}: fields {fields}, columns {named}; give each, and quote one with commas"
+                )
             yield table.line_num, row
     except csv.Error as error:
         first = table.line_num + 1  # of the row: the reader counts the lines of the rows before
         raise InputError(f"{path}, line {first} is not CSV ({error}); quote fields with newlines") from None
+
+
+def _n_fields(row: dict[Any, Any]) -> int:
+    """The fields of a row of `csv.DictReader`, which has those beyond the header under None, and None for missing."""
+    return sum(value is not None for name, value in row.items() if name is not None) + len(row.get(None, ()))
 
 
 def rows(path: str | Path, what: str = "rows") -> Iterator[tuple[str, dict[str, Any]]]:

@@ -55,6 +55,17 @@ def asked(monkeypatch, in_tmp):
     return run
 
 
+def test_the_price_is_told_without_a_key_and_nobody_is_asked_to_spend_it(asked, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    with Server(tell) as server:
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+        assert asked(server, 3, "--out", "o.jsonl") == 2
+    said = capsys.readouterr().err
+    assert "about 1," in said and "$0.0" in said and said.strip().splitlines()[-1].startswith("tslens: there is no key for ")
+    assert "Spend it?" not in said and not Path("o.jsonl").exists()
+
+
 def written(path):
     return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 

@@ -77,8 +77,9 @@ def confirm(estimates: "Sequence[CostEstimate]", yes: bool) -> None:
     Nobody is asked where the cache has all answers, or where the answer is `yes` already.
 
     Raises:
-        InputError: the answer is no, or nobody can be asked.
+        InputError: there is no key, the answer is no, or nobody can be asked.
     """
+    from tslens.llm.client import check_key
     from tslens.llm.requests import dollars
 
     for estimate in estimates:
@@ -90,6 +91,8 @@ def confirm(estimates: "Sequence[CostEstimate]", yes: bool) -> None:
         progress.note(
             f"together {requests:,} requests: expected {dollars(usd)}; at most {dollars(most)} if each is asked once"
         )
+    if paid:
+        check_key(paid[0].model)
     if yes or not paid:
         return
     if not sys.stdin.isatty():

@@ -48,16 +48,21 @@ def _key() -> str:
     return os.environ.get(KEY, "").strip()
 
 
+def check_key(model: str) -> None:
+    """InputError without a key, or with one that cannot be sent."""
+    if not has_key():
+        raise InputError(f"there is no key for {model}: set the environment variable {KEY}")
+    if not all("!" <= character <= "~" for character in _key()):
+        raise InputError(f"the key in {KEY} has a space, or a character that is not of ASCII; copy it again")
+
+
 def connect(settings: Settings) -> "AsyncAnthropic":
     """A client. InputError without the SDK, without a key, or where TSLENS_OFFLINE forbids the network."""
     try:
         from anthropic import AsyncAnthropic
     except ImportError as error:
         raise InputError("Asking a large model needs the extra `grader`: pip install 'tslens[grader]'.") from error
-    if not has_key():
-        raise InputError(f"there is no key for {settings.model}: set the environment variable {KEY}")
-    if not all("!" <= character <= "~" for character in _key()):
-        raise InputError(f"the key in {KEY} has a space, or a character that is not of ASCII; copy it again")
+    check_key(settings.model)
     client = AsyncAnthropic(api_key=_key(), base_url=settings.base_url, max_retries=0, timeout=settings.timeout)
     if os.environ.get("TSLENS_OFFLINE", "") not in ("", "0") and client.base_url.host not in LOOPBACK:
         raise InputError("TSLENS_OFFLINE forbids the network, which asking a large model needs; unset it")
