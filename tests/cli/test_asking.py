@@ -62,7 +62,11 @@ def test_the_price_is_told_without_a_key_and_nobody_is_asked_to_spend_it(asked, 
         monkeypatch.delenv("ANTHROPIC_API_KEY")
         assert asked(server, 3, "--out", "o.jsonl") == 2
     said = capsys.readouterr().err
-    assert "about 1," in said and "$0.0" in said and said.strip().splitlines()[-1].startswith("tslens: there is no key for ")
+    assert (
+        "about 1," in said
+        and "$0.0" in said
+        and said.strip().splitlines()[-1].startswith("tslens: there is no key for ")
+    )
     assert "Spend it?" not in said and not Path("o.jsonl").exists()
 
 

@@ -159,6 +159,22 @@ def test_a_run_without_a_validation_yet_has_its_training_loss_drawn(in_tmp, caps
     assert (young["step"], young["tokens"], young["train_loss"], young["validation_loss"]) == (30, 1920, 3.0, None)
 
 
+def test_runs_of_different_vocabularies_are_drawn_in_bits_per_byte(in_tmp, capsys):
+    record = {"step": 5, "tokens": 320, "train_loss": 5.0, "validation_loss": 4.9, "bits_per_byte": 2.1}
+    for name, vocabulary in (("one", "300"), ("other", "310"), ("young", "300")):
+        session.prepare(recipes.load("16x1x2", SMALL | {"data.vocabulary": vocabulary}), name)
+        (in_tmp / f"runs/{name}/metrics.jsonl").write_text("" if name == "young" else json.dumps(record) + "\n")
+    (in_tmp / "runs/young/steps.jsonl").write_text('{"step": 10, "tokens": 640, "step_loss": 5.5}\n')
+    for names, said in (
+        (("one", "other"), ""),
+        (("one", "young", "other"), "young has no validation yet; it is not drawn"),
+    ):
+        plot(*names, out=in_tmp / "a.svg")
+        told, drawn = capsys.readouterr().err, (in_tmp / "a.svg").read_text(encoding="utf-8")
+        assert "different vocabularies, so bits per byte are drawn" in told and said in told
+        assert "bits per byte" in drawn and "nats per token" not in drawn and "young" not in drawn
+
+
 def test_what_cannot_be_drawn(some):
     with pytest.raises(ValueError, match=r"no run is called 'dine'\. Did you mean 'done'"):
         plot("dine")

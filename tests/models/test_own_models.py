@@ -3,6 +3,7 @@
 import copy
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,27 +84,38 @@ def test_bos_is_the_tokenizers_own_else_a_known_name(tmp_path, tokenizer: Tokeni
 
 
 UNCHECKED = """
+import sys
 import tslens
+from tslens import models
 from tslens.analysis import heads
+from tslens.corpus import model_stories
 from tslens.errors import InputError
 from transformer_lens.model_bridge import TransformerBridge
 from transformers import GPT2Config, GPT2LMHeadModel
 
 raw = GPT2LMHeadModel(GPT2Config(vocab_size=300, n_embd=16, n_layer=1, n_head=2, n_positions=32))
-for given in (raw, None, object.__new__(TransformerBridge)):
-    try:
-        heads.roles(given, ["The cat sat."])
-    except InputError as error:
-        print(error)
+raw.save_pretrained(sys.argv[1])
+bridge = TransformerBridge.boot_transformers(sys.argv[1], device="cpu")
+ways = [lambda m: heads.roles(m, ["The cat sat."]), models.name_of, models.tokenizer_of]
+ways += [lambda m: model_stories(m, limit=2)]
+for given in (raw, None, bridge):
+    for ask in (*ways, *ways):
+        try:
+            ask(given)
+        except InputError as error:
+            print(error)
 """
 
 
-def test_a_bridge_and_a_raw_model_are_refused_in_one_line() -> None:
-    """In a process whose calls are not checked against their annotations."""
-    done = subprocess.run([sys.executable, "-P", "-c", UNCHECKED], capture_output=True, text=True, check=True)
-    said = done.stdout.splitlines()
-    assert [line.split()[1] for line in said] == ["GPT2LMHeadModel", "NoneType", "TransformerBridge"]
-    assert all("is no HookedTransformer" in line and "save_pretrained" in line for line in said)
+def test_a_bridge_and_a_raw_model_are_refused_in_one_line(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """Whatever is asked of them first, in a process whose calls are not checked against their annotations."""
+    to_transformers(tokenizer).save_pretrained(tmp_path)
+    run = [sys.executable, "-P", "-c", UNCHECKED, str(tmp_path)]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    said = [line for line in done.stdout.splitlines() if "is no HookedTransformer" in line]
+    given = ("GPT2LMHeadModel", "NoneType", "TransformerBridge")
+    assert [line.split()[1] for line in said] == [name for name in given for _ in range(8)]
+    assert all("save_pretrained" in line for line in said)
 
 
 def test_weights_that_are_not_finite_and_no_layer_are_refused(own: Any, tokenizer: Tokenizer, refused: Any) -> None:

@@ -80,7 +80,8 @@ def plot(
         progress.note("these runs have different vocabularies, so bits per byte are drawn, not nats a token")
         bits = True
     for name in curves.unvalidated(records):
-        progress.note(f"{name} has no validation yet; its training loss alone is drawn, of every tenth step")
+        drawn = "it is not drawn" if bits else "its training loss alone is drawn, of every tenth step"
+        progress.note(f"{name} has no validation yet; {drawn}")
     written = plots.save(curves.draw(records, bits=bits), out, records)
     if json_:
         print_json(records.to_dict("records"), indent=1)

@@ -10,6 +10,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from tslens.errors import InputError
+from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.protocols import LanguageModel, TextTokenizer
 from tslens.models.spec import Spec
 
@@ -53,9 +55,21 @@ class ModelRecord:
 
 
 def record_of(model: LanguageModel) -> ModelRecord:
-    """The model's record, an empty one for a model new to tslens."""
+    """The model's record, an empty one for a model new to tslens. InputError for what is neither a HookedTransformer
+    nor a compressor."""
     record: ModelRecord | None = getattr(model, ATTRIBUTE, None)
     if record is None:
+        _refuse_others(model)
         record = ModelRecord()
         setattr(model, ATTRIBUTE, record)
     return record
+
+
+def _refuse_others(model: object) -> None:
+    """InputError for what is neither a HookedTransformer nor a compressor."""
+    hooked = "HookedTransformer" in {kind.__name__ for kind in type(model).__mro__}
+    if not hooked and not isinstance(getattr(model, "spec", None), CompressorSpec):
+        raise InputError(
+            f"A {type(model).__name__} is no HookedTransformer, which tslens reads. Of a model of transformers, write "
+            "a folder (model.save_pretrained, and its tokenizer's), and load it: tslens.load('hf:FOLDER')."
+        )

@@ -33,8 +33,6 @@ def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | Compre
     if compressors and isinstance(spec := getattr(model, "spec", None), CompressorSpec):
         _refuse_divergence(model, record_of(model), [dict(model.named_parameters())])
         return spec
-    if not hasattr(model, ATTRIBUTE):
-        _refuse_others(model)
     record = record_of(model)
     if record.checked is not None and torch.compiler.is_compiling():
         return record.checked.spec  # reading tensors would cut the compiled graph in two
@@ -67,16 +65,6 @@ def _refuse_divergence(model: LanguageModel, record: ModelRecord, owners: list[d
     if written != record.written:
         refuse_wild(model.named_parameters())
         record.written = written
-
-
-def _refuse_others(model: object) -> None:
-    """InputError for what is neither a HookedTransformer nor a compressor."""
-    hooked = "HookedTransformer" in {kind.__name__ for kind in type(model).__mro__}
-    if not hooked and not isinstance(getattr(model, "spec", None), CompressorSpec):
-        raise InputError(
-            f"A {type(model).__name__} is no HookedTransformer, which tslens reads. Of a model of transformers, write "
-            "a folder (model.save_pretrained, and its tokenizer's), and load it: tslens.load('hf:FOLDER')."
-        )
 
 
 def remember(model: LanguageModel, spec: Spec) -> Checked:
