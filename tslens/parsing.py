@@ -115,9 +115,8 @@ def csv_rows(path: Path, *, header: bool = False) -> Iterator[tuple[int, dict[st
             yield 1, dict.fromkeys(table.fieldnames)
         for row in table:
             if (fields := _n_fields(row)) != (named := len(table.fieldnames or ())):
-                raise InputError(
-                    f"{path}, line {table.line_num}: fields {fields}, columns {named}; give each, and quote one with commas"
-                )
+                told = f"{path}, line {table.line_num}: fields {fields}, columns {named}"
+                raise InputError(f"{told}; give each, and quote one with commas")
             yield table.line_num, row
     except csv.Error as error:
         first = table.line_num + 1  # of the row: the reader counts the lines of the rows before

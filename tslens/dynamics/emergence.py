@@ -67,6 +67,14 @@ class EmergenceResult(Result):
         frame = self.to_frame()
         return frame[frame["found"] > 0].sort_values("half", kind="stable").reset_index(drop=True)
 
+    def headline(self) -> str:
+        """The first score that appears, and how many do."""
+        frame = self.summary().sort_values("step", kind="stable")
+        if frame.empty:
+            return f"None of {len(self.scores)} scores rises above the untrained model's to stay there."
+        first = str(frame["score"].iloc[0])
+        return f"{len(frame)} of {len(self.scores)} scores appear; {first} first: {self.sentence(first)}."
+
     def sentence(self, score: str) -> str:
         """'from step 64 [32, 64] on, half of its final value from step 128 [64, 128]', or that it never does."""
         i = self.scores.index(score)

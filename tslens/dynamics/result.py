@@ -85,6 +85,13 @@ class DynamicsResult(Result):
     of_twins: dict[str, list[float]] = field(default_factory=dict, kw_only=True)
     """The scores of untrained twins of the first run's finished model, by score; empty where none was measured."""
 
+    def headline(self) -> str:
+        """The loss at the first and at the last step."""
+        loss, ends = self._of("mean", LOSS), [self._of(end, LOSS) for end in ("low", "high")]
+        first, last = (f"{loss[i]:.2f} ({ends[0][i]:.2f} to {ends[1][i]:.2f})" for i in (0, -1))
+        where = f"from {first} at step {self.steps[0]} to {last} at step {self.steps[-1]}"
+        return f"The loss of {self._who()} goes {where}, in {UNITS[LOSS]}."
+
     def summary(self) -> "pd.DataFrame":
         """One row per score that is ever other than zero, one column per step: the mean over runs; and the least and
         the largest of untrained twins, with the rank p of the last step among them."""

@@ -10,7 +10,7 @@ from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.from_hooked import READ_ANEW, READ_ONCE, read, scales
 from tslens.models.hooked_spec import HookedSpec
 from tslens.models.protocols import LanguageModel
-from tslens.models.record import ATTRIBUTE, Checked, ModelRecord, record_of
+from tslens.models.record import Checked, ModelRecord, record_of
 from tslens.models.spec import Spec
 from tslens.progress import note
 

@@ -136,6 +136,15 @@ class ComparedFeaturesResult(Result):
         """Of which labels the trained features have more than the random ones: one interval lies above the other."""
         return self.labelled_low[KINDS.index(TRAINED)] > self.labelled_high[KINDS.index(FROZEN)]
 
+    def headline(self) -> str:
+        """How many of each kind have a label of a part of speech, and how many predict it on other stories."""
+        of = LABELS.index("part of speech")
+        counts = zip(
+            self.labelled[:, of].tolist(), self.alive.tolist(), KINDS, self.predicting[:, of].tolist(), strict=True
+        )
+        each = ", ".join(f"{n:,} of {alive:,} {kind} ({hold:,} predict it)" for n, alive, kind, hold in counts)
+        return f"A part of speech is the label of {each}."
+
     def figure(self) -> "Figure":
         """The share of those that fire that have a label, with its interval."""
         from tslens import plots

@@ -136,6 +136,18 @@ class CopiesResult(Result):
         stories, share = len(set(self.story.numpy()[own].tolist())), float((self.kind.numpy()[own] == kind).mean())
         return stats.wilson(share * stories, stories)
 
+    def headline(self) -> str:
+        """How many texts of the first cut are copies, and how near the nearest training story is."""
+        _, chosen = next(iter(self.sets()))
+        kinds = (self.copied(0, kind, chosen) for kind in (1, 2))
+        exact, template = (f"{i.estimate:.2f} ({i.low:.2f} to {i.high:.2f})" for i in kinds)
+        means = (self._means(chosen & (self.who.numpy() == who))["nearest"] for who in range(len(WHO)))
+        near, true = ("{:.2f} ({:.2f} to {:.2f})".format(*mean) for mean in means)
+        return (
+            f"Of {self.model}'s texts {exact} are exact and {template} template copies; the nearest training story has "
+            f"{near} of their word pairs, of those of the true endings {true}."
+        )
+
     def summary(self) -> "pd.DataFrame":
         """One row for each cut and measure: what was written, and true endings and untrained twins beside."""
         import pandas as pd

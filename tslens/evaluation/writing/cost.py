@@ -80,22 +80,19 @@ class CostResult(Result):
         for m, name in enumerate(self.models):
             for b, batch in enumerate(self.batches):
                 found, flops = self.interval(m, b), float(self.flops[m])
-                rows.append(
-                    {
-                        "model": name,
-                        "weights": "random" if self.random[m] else "trained",
-                        "parameters": int(self.parameters[m]),
-                        "batch": batch,
-                        "seconds": found.estimate,
-                        "low": found.low,
-                        "high": found.high,
-                        "GFLOP": flops / 1e9,
-                        "GFLOP_per_second": flops / 1e9 / found.estimate,
-                        "tokens_timed": int(self.measured[m, b]),
-                        "built": "whole" if self.built_whole[m] else f"{FEW} and {MANY} layers",
-                    }
-                )
-        return pd.DataFrame(rows)
+                weights = "random" if self.random[m] else "trained"
+                timed = (found.estimate, found.low, found.high, flops / 1e9, flops / 1e9 / found.estimate)
+                built = "whole" if self.built_whole[m] else f"{FEW} and {MANY} layers"
+                asked = (name, weights, int(self.parameters[m]), batch)
+                rows.append((*asked, *timed, int(self.measured[m, b]), built))
+        columns = ["model", "weights", "parameters", "batch", "seconds", "low", "high", "GFLOP", "GFLOP_per_second"]
+        return pd.DataFrame(rows, columns=[*columns, "tokens_timed", "built"])
+
+    def headline(self) -> str:
+        """Seconds of a story by the first model, of each batch size."""
+        found = [(batch, self.interval(0, b)) for b, batch in enumerate(self.batches)]
+        each = " and ".join(f"{i.estimate:.3g} ({i.low:.3g} to {i.high:.3g}) in a batch of {n}" for n, i in found)
+        return f"A story of {self.tokens} tokens takes {self.models[0]} {each} seconds, {self.precision}."
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """The summary; with `field`, the long table of that field."""

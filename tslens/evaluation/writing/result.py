@@ -76,6 +76,13 @@ class WritingResult(Result):
             return stats.clustered_share(kept, prompt)
         return stats.ratio_of_sums(np.bincount(prompt, kept)[(n := np.bincount(prompt)) > 0], n[n > 0])
 
+    def headline(self) -> str:
+        """How many texts of each model end their story, in the first way of choosing tokens."""
+        first = self.sampling == 0
+        found = [(name, self.interval("ended", first & (self.model == i))) for i, name in enumerate(self.models)]
+        each = ", ".join(f"of {name} {i.estimate:.2f} ({i.low:.2f} to {i.high:.2f})" for name, i in found)
+        return f"Within {self.limit_tokens} tokens end {each}, by {self.samplings[0]}." if self.samplings else ""
+
     def summary(self) -> "pd.DataFrame":
         """Every measure of each model and sampling, with its 95% interval, clustered by prompt."""
         import pandas as pd
