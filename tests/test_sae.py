@@ -355,12 +355,14 @@ def test_the_command_trains_reads_and_writes(tmp_path, capsys):
     given = ["--model", "stories2M", "--hook", hook, "--stories", str(tmp_path / "read.txt"), "--width", "64"]
     given += ["--fit-stories", str(tmp_path / "fit.txt"), "--active", "8", "--steps", "200", "--out", str(out)]
     assert cli.main(["analyze", "features", *given]) == 0
-    assert "part of speech" in capsys.readouterr().out
+    said = capsys.readouterr().out
     names = {place.name for place in out.iterdir()}
     assert {"recovered.csv", "compared-features.csv", "features-trained.csv", "held-out-features-random.svg"} <= names
     table = sae.ComparedFeaturesResult.load(out)
     trained, frozen = KINDS.index(TRAINED), KINDS.index(FROZEN)
     assert table.explained[trained] > table.explained[frozen] and table.explained[KINDS.index(NEURONS)].isnan()
+    assert f"A part of speech is the label of {int(table.labelled[0, 0]):,} of " in said
+    assert f"{int(table.alive[trained]):,} {TRAINED} ({int(table.predicting[trained, 0]):,} predict it)" in said
     assert table.active[trained] <= 8 and table.number.tolist()[1:] == [64, 64]
     model = models.load("stories2M")
     assert model.cfg.d_mlp == int(table.number[KINDS.index(NEURONS)])

@@ -131,6 +131,10 @@ def test_the_loss_appears_where_it_falls(snapshot: Made) -> None:
     values = {0: (6.0, 5.9, 6.1), 1: (5.95, 5.8, 6.1), 2: (5.0, 4.9, 5.1), 4: (2.0, 1.9, 2.1)}
     found = emergence(together(["a"], [curve(snapshot, values, LOSS)]))
     assert [of(found, name, LOSS) for name in ("step", "half")] == [2, 4]
+    assert found.headline() == f"1 of {len(found.scores)} scores appear; {LOSS} first: {found.sentence(LOSS)}."
+    answer = together(["a"], [curve(snapshot, values, LOSS)])
+    said = "The loss of a goes from 6.00 (5.90 to 6.10) at step 0 to 2.00 (1.90 to 2.10) at step 4, in nats per token."
+    assert answer.headline() == said and str(answer).startswith(said)
 
 
 def test_a_time_over_seeds_is_geometric_and_its_interval_spans_the_snapshots_between(snapshot: Made) -> None:
@@ -164,6 +168,7 @@ def test_every_score_is_drawn_and_results_come_back(snapshot: Made, tmp_path) ->
     assert times.figure() is not None and times.to_json()["last"] == 16
     nothing = emergence(together(["a"], [[snapshot(0), snapshot(1)]]))
     assert nothing.figure() is not None and nothing.summary().empty
+    assert nothing.headline().startswith("None of ")
     assert dataclasses.replace(answer, corpus="x").corpus == "x"
 
 

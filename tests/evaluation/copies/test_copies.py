@@ -266,6 +266,10 @@ def test_kinds_and_numbers_of_a_result(answer, known):
         assert (answer.with_prompt[own] >= answer.floor[own] - 1e-9).all()
         assert answer.floor[own].mean() > 0.3
     assert torch.allclose(answer.with_prompt[answer.who == 1], torch.ones(20))
+    copies = frame.loc[(0.4, "exact copies")]
+    said = f"texts {copies.written:.2f} ({copies.low:.2f} to {copies.high:.2f}) are exact and "
+    true = f"of those of the true endings {row.true_endings:.2f} ({row.true_low:.2f} to {row.true_high:.2f})."
+    assert str(answer).startswith("Of ") and said in answer.headline() and answer.headline().endswith(true)
 
 
 def test_a_result_can_be_kept_drawn_and_shown(answer, tmp_path):

@@ -71,6 +71,9 @@ def test_the_cost_of_a_model_beside_a_shape(compressor: Any, tmp_path: Path) -> 
     assert uneven.estimate == pytest.approx(2) and 0 < uneven.low < 1  # an interval of times does not reach below zero
     assert table["GFLOP"].iloc[2] == pytest.approx(story_flops(Spec.parse("16x2"), 20) / 1e9)
     assert len(found.figure().axes) == 1
+    said, row = found.headline(), table.iloc[1]
+    assert said.startswith(f"A story of 20 tokens takes {found.models[0]} ") and str(found).startswith(said)
+    assert f"and {row.seconds:.3g} ({row.low:.3g} to {row.high:.3g}) in a batch of 4 seconds" in said
     found.save(tmp_path)
     assert CostResult.load(tmp_path).summary().equals(table)
 

@@ -243,6 +243,13 @@ def result(prompts: int, per: int, ended: list[bool], tokens: list[int], words: 
     )
 
 
+def test_the_share_that_ends_is_said_first() -> None:
+    found = result(2, 2, [True, False, True, True], [9] * 4)
+    share = found.interval("ended", torch.ones(4, dtype=torch.bool))
+    said = f"Within 9 tokens end of m 0.75 ({share.low:.2f} to {share.high:.2f}), by temperature 1."
+    assert found.headline() == said and str(found).startswith(said)
+
+
 def test_intervals_are_clustered_by_prompt() -> None:
     alike = result(8, 10, [i % 2 == 0 for i in range(8) for _ in range(10)], [i for i in range(8) for _ in range(10)])
     mixed = result(8, 10, [j % 2 == 0 for _ in range(8) for j in range(10)], [j for _ in range(8) for j in range(10)])
