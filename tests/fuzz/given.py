@@ -215,7 +215,7 @@ SURFACES: dict[str, Surface] = {
         _words("loss --model llama2c:llama/model.bin --stories tales.txt --limit 4", "generate --model llama2c:llama/model.bin --max-new-tokens 3"), 28,
     ),
     "GPT-2": _of_folder("gpt2"), "GPT-Neo": _of_folder("gpt-neo"), "Pythia": _of_folder("gpt-neox"), "Llama": _of_folder("hf-llama"),
-    "weights in parts": _of_folder("parts"),
+    "weights in parts": _of_folder("parts"), "an older folder": _of_folder("older", "vocab.json", "merges.txt"),
     **{f"positions of {kind}": _of_folder(kind, "config.json") for kind in ("neox-linear", "neox-llama3", "llama-linear", "llama-llama3", "llama-wide")},
     "what was kept": Surface(("tiny", "tales.txt", "pairs.jsonl", "suite.toml", "prompts.txt", "cache"), ("cache/**/*.*",), KEPT, 42),
     "what was kept of a run": Surface(
@@ -354,8 +354,13 @@ def _write_folders(tokenizer: Tokenizer) -> None:
         tokenizer.save(f"{name}/tokenizer.json")
     made["gpt2"].save_pretrained("parts", max_shard_size="8KB")
     tokenizer.save("parts/tokenizer.json")
+    settings = {"bos_token": {"content": "<|endoftext|>", "lstrip": False}, "model_max_length": 64}
+    Path("gpt2/tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     whole = json.loads(tokenizer.backend.to_str())["model"]
     Path("gpt2files").mkdir()
     Path("gpt2files/vocab.json").write_text(json.dumps(whole["vocab"]), encoding="utf-8")
     merges = [pair if isinstance(pair, str) else " ".join(pair) for pair in whole["merges"]]
     Path("gpt2files/merges.txt").write_text("#version: 0.2\n" + "\n".join(merges) + "\n", encoding="utf-8")
+    made["gpt2"].save_pretrained("older")
+    for name in ("vocab.json", "merges.txt"):
+        shutil.copy(Path("gpt2files") / name, "older")
