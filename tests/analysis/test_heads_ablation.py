@@ -352,6 +352,16 @@ def test_heads_matter_where_every_kind_says_so() -> None:
     assert matters(increase, low, torch.tensor([[0.0], [0.06]]).expand(2, 3)).tolist() == [False] * 3
 
 
+def test_heads_that_matter_have_a_star_in_the_figure(
+    model: Any, roles: heads.RolesResult, made_stories: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = heads.ablation(model, made_stories, roles=roles, rows=4, context=16)
+    stars = torch.zeros_like(found.mattering)
+    stars[0, 1] = stars[1, 2] = True
+    monkeypatch.setattr(heads.AblationResult, "mattering", property(lambda _: stars))
+    assert [text.get_text() for axes in found.figure().axes for text in axes.texts].count("★") == 2
+
+
 def test_halves_count_what_ablation_finds_on_them_alone(model: Any) -> None:
     """By `zero`, which does not depend on the other rows."""
     texts = list(stories("made", limit=22))

@@ -12,7 +12,14 @@ from tslens import cli, runs, twins
 from tslens.analysis import heads
 from tslens.analysis.heads import AblationResult, AgreementResult, PatternResult, RolesResult, SwapsResult
 from tslens.analysis.lens import ByDepthResult, LensesResult, OfPromptResult
-from tslens.analysis.neurons import HeldOutResult, MeanAblationResult, PatternsResult, SelectivityResult
+from tslens.analysis.neurons import (
+    HeldOutResult,
+    MeanAblationResult,
+    PatternsResult,
+    ProfilesResult,
+    SelectivityResult,
+    printed,
+)
 from tslens.models import Spec, build, weights
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
@@ -221,10 +228,22 @@ def test_the_lens_of_a_prompt_takes_a_precision(capsys: pytest.CaptureFixture[st
     assert said[0] != said[1] and said[0] == pytest.approx(said[1], rel=0.05)
 
 
-def test_neurons_writes_its_answer(tmp_path: Path) -> None:
+def test_neurons_prints_counts_by_label_and_the_strongest_twenty_and_writes_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["--model", "tiny", "--stories", "stories.txt", "--top", "3", "--out", str(tmp_path)]
     assert cli.main(["analyze", "neurons", *arguments]) == 0
     assert len(pd.read_csv(tmp_path / "profiles.csv")) == 2 * 4 * 8
+    said, found = capsys.readouterr().out.splitlines(), ProfilesResult.load(tmp_path)
+    counts = found.counts()
+    assert said[0].startswith(f"{counts['part-of-speech neurons']} of 64 MLP neurons of tiny prefer a part of speech, and ")
+    each = {name.removesuffix(" neurons"): n for name, n in counts.items() if n and name.split()[0] in found.tags}
+    assert all(f"{n} {name}" in said[0] for name, n in each.items())
+    begin = next(i for i, line in enumerate(said) if line.split()[:2] == ["layer", "neuron"])
+    shown = [line.split()[:2] for line in said[begin + 1 : begin + 21]]
+    rows = printed.table(found).head(20)
+    assert shown == [[str(a), str(b)] for a, b in zip(rows["layer"], rows["neuron"], strict=True)]
+    assert "The first 20 of 64; --out writes all." in said
 
 
 def test_neurons_tests_its_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

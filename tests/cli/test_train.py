@@ -1,6 +1,7 @@
 """The train command: a run goes on, says that it is finished, and takes any path."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -92,6 +93,7 @@ def test_a_dry_run_says_what_it_would_take_and_writes_nothing(in_tmp, capsys, mo
         line.split()[0] for line in shown.splitlines()
     ] == "recipe parameters FLOPs memory tokens speed time".split()
     assert "128 in 2 steps" in shown and "of it for 1 validation;" in shown
+    assert re.search(r"\nspeed +[\d,]+ to [\d,]+ tokens/s, and ", shown)
     train("16x1x2", set_=SMALL, dry_run=True, json_=True)
     found = json.loads(capsys.readouterr().out)
     assert found["tokens"] == 2 * 2 * 32 and 0 < found["seconds"] <= found["slowest_seconds"]

@@ -35,7 +35,8 @@ def test_a_longer_word_goes_before_a_shorter_one_in_it() -> None:
 def test_every_link_of_a_page_has_its_meaning(made: Callable[..., ReportData]) -> None:
     page = report.draw(made())
     linked = set(re.findall(r'class="term" href="#([\w-]+)"', page))
-    assert len(linked) > 5 and all(page.count(f'id="{place}"') == 1 for place in linked)
+    assert {f"word-{word}" for word in ("positional", "twin", "q", "auroc")} <= linked
+    assert {"content-dependent", "diffuse", "evenness"} <= glossary.WORDS.keys() and all(page.count(f'id="{place}"') == 1 for place in linked)
     assert all(html.escape(limit) in page for limit in glossary.LIMITS)
 
 
