@@ -126,6 +126,16 @@ def test_what_no_page_runs_is_said(words: Tokenizer, compressor: Any, refused: A
     assert "without --live" not in live_of(large)[1]
 
 
+def test_a_large_tokenizer_counts_too(words: Tokenizer, refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = loud(SPECS["gpt2"], words)
+    weights, tokens = embedded(models.spec_of(model)), len(json.dumps(scripted(words, words.size)))
+    monkeypatch.setattr("tslens.report.live.MOST", weights + tokens - 1)
+    with refused("its weights and its tokenizer take .* MB of a page"):
+        live_of(model, True)
+    monkeypatch.setattr("tslens.report.live.MOST", weights + tokens)
+    assert live_of(model, True)[0] is not None
+
+
 @pytest.mark.filterwarnings("ignore:HookedTransformer is deprecated")
 def test_a_model_on_the_slow_path_is_refused(words: Tokenizer, refused: Any) -> None:
     from transformer_lens import HookedTransformer, HookedTransformerConfig

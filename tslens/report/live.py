@@ -1,5 +1,6 @@
 """The model inside its page: shape, weights and tokenizer, as `assets/live-model.js` runs it."""
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 DEFAULT = 6_000_000
 """Most bytes that the weights may take as embedded, in 16 bits each, for a page to hold the model by itself."""
 MOST = 6_500_000
-"""Most bytes that they may take at all: a page has at most 10 MB, the rest of it 2 MB beside CircuitsVis's 1.3."""
+"""Most bytes that they and the tokenizer may take: a page has at most 10 MB, the rest of it 2 beside CircuitsVis's."""
 HALF, WHOLE, FINEST = 16, 32, 24
 SHAPE = (
     *("d_model", "n_layers", "n_heads", "d_head", "d_vocab", "n_ctx", "style", "window", "eps"),
@@ -83,7 +84,13 @@ def _readable(model: "LanguageModel", spec: Spec | CompressorSpec, most: int) ->
             f"its {spec.n_parameters():,} weights take {size / 1e6:.1f} MB of a page in 16 bits each, and at most "
             f"{most / 1e6:.1f} are allowed" + ("" if most == MOST or size > MOST else " without --live")
         )
-    return scripted(models.story_tokenizer_of(model), spec.d_vocab)
+    tokens = scripted(models.story_tokenizer_of(model), spec.d_vocab)
+    if (both := size + len(json.dumps(tokens))) > MOST:
+        raise InputError(
+            f"its weights and its tokenizer take {both / 1e6:.1f} MB of a page, and at most {MOST / 1e6:.1f} are "
+            "allowed"
+        )
+    return tokens
 
 
 def _laid_out(spec: Spec, model: "LanguageModel", tokens: dict[str, Any]) -> Live:
