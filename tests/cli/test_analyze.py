@@ -236,7 +236,8 @@ def test_neurons_prints_counts_by_label_and_the_strongest_twenty_and_writes_all(
     assert len(pd.read_csv(tmp_path / "profiles.csv")) == 2 * 4 * 8
     said, found = capsys.readouterr().out.splitlines(), ProfilesResult.load(tmp_path)
     counts = found.counts()
-    assert said[0].startswith(f"{counts['part-of-speech neurons']} of 64 MLP neurons of tiny prefer a part of speech, and ")
+    of_speech = counts["part-of-speech neurons"]
+    assert said[0].startswith(f"{of_speech} of 64 MLP neurons of tiny prefer a part of speech, and ")
     each = {name.removesuffix(" neurons"): n for name, n in counts.items() if n and name.split()[0] in found.tags}
     assert all(f"{n} {name}" in said[0] for name, n in each.items())
     begin = next(i for i, line in enumerate(said) if line.split()[:2] == ["layer", "neuron"])
