@@ -16,6 +16,8 @@ BLOCK = re.compile(r"(<!-- (?P<name>\w+), by docs/write.py -->\n).*?(<!-- end --
 DATA = {"assets": "The page's scripts and style.", "bundled": "The model that comes with tslens."}
 """Folders of the package that hold no code."""
 
+WIDE = 650
+"""A figure of at most this width, in its own pixels, can be read at 400."""
 IN_README = ("twins", "heads", "kinds", "neurons", "features", "lens", "circuits", "audit", "evaluation")
 OF_MODELS = (*IN_README, "cost")
 OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
@@ -94,12 +96,20 @@ def studies() -> str:
     return "\n".join(parts)
 
 
+def shown_width(place: str) -> int:
+    """Pixels for a figure: 400, and twice as many for one so wide that its text would be too small."""
+    box = re.search(r'viewBox="0 0 ([\d.]+)', (ROOT / "figures" / place).read_text(encoding="utf-8"))
+    return 400 if box is None or float(box[1]) <= WIDE else 820
+
+
 def findings() -> str:
     """What the studies of models found, each with its figures."""
     parts = []
     for study in IN_README:
         drawn = SHOWN[study][:2]
-        pictures = " ".join(f'<img src="figures/{place}" width="400" alt="{study}: {place}">' for place in drawn)
+        pictures = " ".join(
+            f'<img src="figures/{place}" width="{shown_width(place)}" alt="{study}: {place}">' for place in drawn
+        )
         parts.append(
             f"**{study.capitalize()}.** {sentence(docstring(ROOT / 'analyses' / f'{study}.py'))}\n\n{pictures}\n"
         )

@@ -178,3 +178,12 @@ def test_every_study_opens_with_what_it_found(checkout, written):
     for study in studies:
         finding = written.sentence(written.docstring(checkout / "analyses" / f"{study}.py"))
         assert len(finding.split()) > 5 and not finding.endswith("?"), f"analyses/{study}.py"
+
+
+def test_text_in_a_figure_of_the_readme_can_be_read(checkout):
+    for place, width in re.findall(r'<img src="([^"]+)" width="(\d+)"', (checkout / "README.md").read_text()):
+        drawn = (checkout / place).read_text(encoding="utf-8")
+        box = re.search(r'viewBox="0 0 ([\d.]+)', drawn)
+        assert box, place
+        smallest = min(float(size) for size in re.findall(r"font(?:-size)?: ?(?:\w+ )*([\d.]+)px", drawn))
+        assert smallest * int(width) / float(box[1]) >= 5, place

@@ -21,6 +21,7 @@ from tslens.bench import (
     select,
     table,
 )
+from tslens.tables import wide
 
 TINY = Size(
     repeats=2,
@@ -115,6 +116,19 @@ ROWS = [
     ),
     (Benchmark("b", "size", "a number", None, lambda size: Measured.exactly(1), " MB"), Measured.exactly(187.4)),
 ]
+
+
+def test_the_table_fits_a_terminal_and_is_whole_where_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    table.show(ROWS, table.facts())
+    lines = capsys.readouterr().out.split("\n")
+    assert max(map(len, lines)) <= 80 and all(any(line.startswith(row.name) for line in lines) for row, _ in ROWS)
+    with wide(True):
+        table.show(ROWS, table.facts())
+    said = capsys.readouterr().out
+    assert all(row.what in said for row, _ in ROWS) and "--wide" not in said
 
 
 def test_the_table_as_markdown() -> None:

@@ -14,6 +14,9 @@ from tslens.train import recipe, session
 FEW = ("--model", "stories2M", "--stories", "made", "--limit", "4")
 COMMANDS = {
     "heads": ("analyze", "heads", *FEW),
+    "swaps": ("analyze", "heads", *FEW, "--swap"),
+    "recipes": ("train", "--list"),
+    "all suites": ("eval", "all", "--model", "stories2M", "--completions", "0", "--twins", "0", "--n-gram", "none"),
     "ablations": ("analyze", "heads", *FEW, "--ablate"),
     "neurons": ("analyze", "neurons", *FEW, "--test", "--classes"),
     "lens": ("analyze", "lens", *FEW),
@@ -56,6 +59,9 @@ NAMED = {
 SLOW = {
     "twins": f"analyze twins {OF} --twins 1",
     "dynamics": "analyze dynamics {small} --stories tales.txt --limit 24 --twins 0",
+    "kinds": f"analyze heads {OF} --kinds --probe",
+    "patterns": f"analyze neurons {OF} --patterns --layers",
+    "tuned": f"analyze lens {OF} --tuned --steps 2 --fit-stories tales.txt --fit-limit 8",
     "features": f"analyze features {OF} --hook blocks.0.hook_resid_post --fit-stories tales.txt --fit-limit 8 "
     "--width 16 --active 2 --steps 2",
 }

@@ -15,11 +15,11 @@ import torch
 from tslens import forward, progress
 from tslens.bench.measure import Benchmark, Measured
 from tslens.bench.size import FULL, Size
+from tslens.tables import as_text, filled, room
 
 Row = tuple[Benchmark, Measured]
 LIBRARIES = ("tslens", "torch", "transformer-lens", "transformers", "tokenizers", "numpy")
 COLUMNS = ("what", "against", "must reach", "measured", "95% interval", "ours", "theirs", "")
-SIDES = ("ours", "theirs")
 
 
 def run(rows: Sequence[Benchmark], size: Size) -> list[Row]:
@@ -127,13 +127,14 @@ def as_json(rows: Sequence[Row], known: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(rows: Sequence[Row], known: dict[str, Any]) -> None:
-    """Print the table on stdout, without the two sides' own numbers, to fit a terminal."""
-    from rich.console import Console
-    from rich.table import Table
+    """Print the table on stdout, and the machine and the versions."""
+    import pandas as pd
 
-    table = Table(*(column for column in COLUMNS if column not in SIDES), box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*(cell for column, cell in zip(COLUMNS, cells(*row), strict=True) if column not in SIDES))
-    console = Console()
-    console.print(table)
-    console.print(sentence(known), markup=False, highlight=False)
+    named = [name or "verdict" for name in COLUMNS]
+    table = pd.DataFrame([[row.name, *cells(row, measured)] for row, measured in rows], columns=["row", *named])
+    if room() is None:
+        print(as_text(table))
+    else:  # whole names of rows say more than cut sentences
+        print(as_text(table[["row", "must reach", "measured", "95% interval", "verdict"]]))
+        print(filled("What each row is, against what, and both sides' numbers: --wide."))
+    print(filled(sentence(known)))
