@@ -158,7 +158,34 @@ def test_a_rehearsal(here, reply, monkeypatch, capsys):
     }
     files = {path.name for path in graded.iterdir()}
     assert {"grades.svg", "controls.svg", "comparison.svg", "grader-agreement.svg", "preferences-plot.svg"} <= files
-    assert Server.key not in cache.read_text() + (graded / "GradesResult/result.json").read_text()
+    kept = [cache, *(path for path in (here / "graded").rglob("*") if path.is_file())]
+    assert len(kept) > 10 and all(Server.key.encode() not in path.read_bytes() for path in kept)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ASK,
+        ("eval", "facts", "--model", "stories2M", "--completions", "1", "--twins", "0", "--grader", "large", "--yes"),
+    ],
+    ids=["texts", "a suite"],
+)
+def test_message_batches_give_the_same_grades_at_half_the_price(here, reply, monkeypatch, capsys, words):
+    found = []
+    for name in ("single", "batch"):
+        place = f"{name}-of-{words[1]}"
+        with Server(reply if words is ASK else even, faults={}) as server:
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+            more = ("--batch",) if name == "batch" else ()
+            assert cli.main([*words, *more, "--cache", f"{place}.jsonl", "--out", place]) == 0
+            assert bool(server.batches) == (name == "batch")
+        said = capsys.readouterr()
+        (grades,) = (GradesResult.load(path.parent) for path in (here / place).rglob("GradesResult"))
+        found.append((grades, float(re.search(r"the answers cost \$([\d.]+)", said.err)[1])))
+    (one, dear), (other, cheap) = found
+    assert one.completions == other.completions and one.trust == other.trust
+    assert one.score.nan_to_num(-1).equal(other.score.nan_to_num(-1))
+    assert cheap == pytest.approx(dear / 2, rel=0.1)
 
 
 def test_a_rehearsal_stands_in_no_table_with_another_grader(here, reply, monkeypatch, capsys):
