@@ -2,13 +2,13 @@
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tslens import files, runs
 from tslens.corpus import model_stories
 from tslens.errors import InputError
-from tslens.generate import ENDED, Sampling, generate_written
+from tslens.generate import ENDED, Sampling, Written, generate_written
 from tslens.models import load, spec_of
 from tslens.report import compute, draw, write
 from tslens.report.findings import Finding, findings
@@ -51,10 +51,9 @@ def demo(
     begun()
     run = train(recipe, name, overwrite=True).run
     model = load(run.folder)
-    stories = generate_written(
-        model, n=8, max_new_tokens=spec_of(model).n_ctx, sampling=Sampling(temperature=0.6, seed=1)
+    story = first_whole(
+        generate_written(model, n=8, max_new_tokens=spec_of(model).n_ctx, sampling=Sampling(temperature=0.6, seed=1))
     )
-    story = next((one for one in stories if one.ended == ENDED), stories[0])
     data = compute(
         model,
         model_stories(model, limit=limit),
@@ -65,6 +64,11 @@ def demo(
     )
     page = write(draw(data), run.folder / "report.html")
     return Demo(page, findings(data), story.text, story.ended == ENDED, time.perf_counter() - began)
+
+
+def first_whole(stories: Sequence[Written]) -> Written:
+    """The first of these stories that the model ended itself, or else the first."""
+    return next((one for one in stories if one.ended == ENDED), stories[0])
 
 
 def _check_replaceable(recipe: recipes.Recipe, folder: Path, overwrite: bool) -> None:

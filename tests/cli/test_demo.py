@@ -7,6 +7,7 @@ import pytest
 
 from tslens import demo, runs
 from tslens.cli import main
+from tslens.generate import ENDED, Written
 from tslens.train import recipe as recipes
 
 
@@ -25,6 +26,11 @@ def reached(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = runs.run_folder("demo")
     folder.mkdir(parents=True)
     return folder
+
+
+def test_the_story_shown_is_the_first_that_the_model_ended() -> None:
+    cut, whole, other = (Written("", text, 9, why) for text, why in (("a", "length"), ("b", ENDED), ("c", ENDED)))
+    assert demo.first_whole([cut, whole, other]) is whole and demo.first_whole([cut, cut]) is cut
 
 
 def test_only_a_run_by_the_same_recipe_is_replaced_unasked(reached: Path, capsys: pytest.CaptureFixture[str]) -> None:
