@@ -113,6 +113,9 @@ def _deliver_ranks(deliver: Delivery, grades: "GradesResult", rubric: "Rubric", 
     from tslens.evaluation import grading
     from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
 
+    if grading.is_own(grades.grader, grades.writers()):
+        progress.note(f"no ranking by {grades.grader}, which wrote some of the texts")
+        return
     for axis in rubric.axes:
         told = grades.trust[axis.name]
         by = f"{grades.grader}, {axis.name}" + ("" if told == TRUSTED else f" ({told})")

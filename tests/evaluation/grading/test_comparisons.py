@@ -57,6 +57,25 @@ def test_no_difference_is_said_where_the_interval_lies_within_the_margin(graded)
     assert result.verdicts[plot_of(result)] == result.verdicts[result.axes.index("age group")] == said
 
 
+@pytest.mark.parametrize(("shift", "grade_of"), [(0, 1), (0, 10)])
+def test_at_an_end_of_the_scale_no_difference_is_no_finding(graded, shift, grade_of):
+    """Where nearly all texts of both have the lowest or the highest score, the scale hides how they differ."""
+    found = graded(shift, 0.3)
+    result = compare(replace(found, score=torch.full_like(found.score, grade_of)))
+    at = plot_of(result)
+    assert float(result.at_an_end[at]) == 1
+    assert result.verdicts[at] == "undecided: 100% of prompts have the lowest or highest score of both"
+    assert (compare(found).at_an_end[at] < 0.1) and "no difference" in compare(found, margin=0.5).verdicts[at]
+
+
+def test_a_model_decides_nothing_about_its_own_texts(graded):
+    found = graded(2, 0.5, models=("a", "b", "c"))
+    result = compare(replace(found, grader="likelihood of a"))
+    said = {(a, b): v for a, b, axis, v in zip(result.first, result.second, result.axes, result.verdicts, strict=True)
+            if axis == "plot"}  # fmt: skip
+    assert said["a", "b"] == said["a", "c"] == "none: the grader wrote the texts of one" and "c > b" in said["b", "c"]
+
+
 def test_what_is_undecided_says_how_many_prompts_are_needed(graded):
     result = compare(graded(0, 2.0, prompts=12), margin=0.2)
     at = plot_of(result)
@@ -135,7 +154,7 @@ def test_intervals_of_few_prompts_cover(draw, n, texts):
     for _ in range(runs):
         scores = draw(rng, (n, 2, texts))
         a, b = ({str(p): scores[p, side].tolist() for p in range(n)} for side in (0, 1))
-        _, low, high, _, prompts = _paired(a, b, level, 9)
+        _, low, high, _, _, prompts = _paired(a, b, level, 9)
         covered += low <= 0 <= high and prompts == n
     assert covered >= binom.ppf(0.001, runs, level) > 0.92 * runs
 
@@ -143,7 +162,7 @@ def test_intervals_of_few_prompts_cover(draw, n, texts):
 def test_few_whole_scores_that_are_equal_do_not_decide():
     """Three prompts, each a point apart: t(0.975, 2) * sqrt(2 / 12 / 3) = 4.3027 * 0.2357 = 1.0141."""
     a, b = ({p: [score] for p in "pqr"} for score in (7.0, 6.0))
-    assert _paired(a, b, 0.95, 9) == pytest.approx((1, 1 - 1.0141, 1 + 1.0141, 0.2357, 3), abs=1e-4)
+    assert _paired(a, b, 0.95, 9) == pytest.approx((1, 1 - 1.0141, 1 + 1.0141, 0.2357, 0, 3), abs=1e-4)
 
 
 @pytest.mark.parametrize("n", [3, 10])

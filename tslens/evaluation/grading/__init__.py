@@ -1,7 +1,7 @@
 """Grade texts by rubrics: graders, controls that say whether to believe them, agreement, and comparisons of models."""
 
 from tslens.evaluation.grading.agreement import GraderAgreementResult, agreement
-from tslens.evaluation.grading.comparisons import ComparisonResult, compare
+from tslens.evaluation.grading.comparisons import ComparisonResult, compare, is_own
 from tslens.evaluation.grading.controls import ControlsResult, ControlText, controlled
 from tslens.evaluation.grading.grade import grade
 from tslens.evaluation.grading.graders import Failure, Grade, Grader
@@ -30,6 +30,7 @@ __all__ = [
     "controlled",
     "grade",
     "graded",
+    "is_own",
     "preferences",
     "read_preferences",
     "read_texts",

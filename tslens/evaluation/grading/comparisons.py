@@ -2,8 +2,8 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +15,7 @@ from torch import Tensor
 from tslens import stats
 from tslens.errors import InputError
 from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
+from tslens.evaluation.grading.graders import LIKELIHOOD
 from tslens.evaluation.grading.result import ROUNDING, GradesResult
 from tslens.result import Result
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 MARGIN = 0.5
 """A difference of scores that matters, unless another is given."""
 LEVEL = 0.95
+HIDDEN = 0.5
+"""Share of prompts at one end of the scale beyond which nothing is said of a small difference."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,9 @@ class ComparisonResult(Result):
     """Of each interval, after the correction for their number."""
     grader_is: list[str]
     """Whether the controls say to believe the grader on the axis."""
+    at_an_end: Float[Tensor, " comparison"] = field(default_factory=lambda: torch.empty(0), kw_only=True)
+    """Share of the prompts on which all texts of both have the lowest score, or all the highest: there the scale hides
+    a difference. Empty in results of before it was counted."""
 
     @property
     def verdicts(self) -> list[str]:
@@ -61,11 +67,15 @@ class ComparisonResult(Result):
         low, high, d = float(self.low[i]), float(self.high[i]), self.margin
         if self.grader_is[i].startswith(UNTRUSTWORTHY):
             return "none: the grader is untrustworthy on this axis"
+        if is_own(self.grader, (self.first[i], self.second[i])):
+            return "none: the grader wrote the texts of one"
         if math.isnan(low):
             return "undecided: too few prompts" if self.prompts[i] else "none: no prompt has scores of both"
         if low > 0 or high < 0:
             better, other = (self.first[i], self.second[i]) if low > 0 else (self.second[i], self.first[i])
             said = f"{better} > {other}"
+        elif -d <= low and high <= d and len(self.at_an_end) and self.at_an_end[i] > HIDDEN:
+            return f"undecided: {float(self.at_an_end[i]):.0%} of prompts have the lowest or highest score of both"
         elif -d <= low and high <= d:
             said = f"no difference larger than {d:g}"
         else:
@@ -104,6 +114,11 @@ class ComparisonResult(Result):
         return f"Models compared by {self.grader}, margin {self.margin:g}\n{super().__str__()}"
 
 
+def is_own(grader: str, models: Iterable[str]) -> bool:
+    """Whether a grader by log-probabilities is one of these models: each finds its own texts the most probable."""
+    return grader in {f"{LIKELIHOOD} {model}" for model in models}
+
+
 def needed(prompts: int, error: float, level: float, margin: float) -> int:
     """The fewest prompts with which Student's interval at this level is no longer than the margin, so that it holds
     zero or a larger difference but not both: differences of prompts vary as those so far, of which `error` is the
@@ -135,7 +150,7 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
     widest = {axis: top - 1 for axis, top in zip(grades.axes, grades.tops, strict=True)}
     rows = [_paired(scores[axis][a], scores[axis][b], level, widest[axis]) for axis, a, b in pairs]
     *numbers, prompts = zip(*rows, strict=True)
-    difference, low, high, error = (torch.tensor(column, dtype=torch.float64) for column in numbers)
+    difference, low, high, error, at_an_end = (torch.tensor(column, dtype=torch.float64) for column in numbers)
     axes, first, second = map(list, zip(*pairs, strict=True))
     return ComparisonResult(
         grader=grades.grader,
@@ -150,22 +165,24 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
         prompts=torch.tensor(prompts),
         level=level,
         grader_is=[grades.trust[axis] for axis in axes],
+        at_an_end=at_an_end,
     )
 
 
 def _paired(
     first: Mapping[str, list[float]], second: Mapping[str, list[float]], level: float, widest: int
-) -> tuple[float, float, float, float, int]:
-    """The mean difference over the prompts of both, its interval within `widest` either way, its standard error, and
-    the number of prompts."""
+) -> tuple[float, float, float, float, float, int]:
+    """The mean difference over the prompts of both, its interval within `widest` either way, its standard error, the
+    share of prompts at one end of the scale, and their number."""
     both = [(first[prompt], second[prompt]) for prompt in first if prompt in second]
     if len(both) < 2:
-        return (math.nan,) * 4 + (len(both),)
+        return math.nan, math.nan, math.nan, math.nan, math.nan, len(both)
     rounding = ROUNDING * sum(1 / len(a) + 1 / len(b) for a, b in both)
     differences = [float(np.mean(a) - np.mean(b)) for a, b in both]
     error = max(float(np.std(differences, ddof=1)) / math.sqrt(len(both)), math.sqrt(rounding) / len(both))
     found = stats.mean_interval(differences, level, least_error=error).within(-widest, widest)
-    return found.estimate, found.low, found.high, error, len(both)
+    ends = [{*a, *b} in ({1.0}, {1.0 + widest}) for a, b in both]
+    return found.estimate, found.low, found.high, error, float(np.mean(ends)), len(both)
 
 
 def check_margin(margin: float) -> None:

@@ -12,6 +12,8 @@ from tslens.parsing import rows
 
 REHEARSAL = "rehearsal"
 """What a grader is called whose server is on this machine: its scores are no findings."""
+LIKELIHOOD = "likelihood of"
+"""How the name of a grader by a model's log-probabilities begins."""
 
 
 def rehearses(grader: str) -> bool:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from tslens import forward, progress
 from tslens.errors import InputError
-from tslens.evaluation.grading.graders import Failure, Grade, lowest
+from tslens.evaluation.grading.graders import LIKELIHOOD, Failure, Grade, lowest
 from tslens.evaluation.grading.rubrics import Axis, Rubric
 from tslens.evaluation.grading.stated import RARE, can_be_judged, margins, verdict
 from tslens.evaluation.grading.texts import GradedText
@@ -85,7 +85,7 @@ class LikelihoodGrader:
     """Texts that could not be graded."""
 
     def __post_init__(self) -> None:
-        self.name = self.name or f"likelihood of {name_of(self.model)}"
+        self.name = self.name or f"{LIKELIHOOD} {name_of(self.model)}"
 
     def check(self, rubric: Rubric) -> None:
         """InputError if none of the rubric's axes has a measure, or if too few true endings are given for them."""
