@@ -29,12 +29,13 @@ paradigms; over paradigms all intervals include one half, so that these pairs do
 
 While 128x4 trains, pairs of grammar are above the whole interval of the untrained model (0.49, 0.47 to 0.50) from step
 16 of 1,570 on (0.52, 0.51 to 0.52), of consistency (0.50, 0.49 to 0.52) from step 128 on (0.54, 0.52 to 0.55), of plot
-and of entities (who has what, where things are) at none of 12 steps, of 200 and 400 pairs (grammar has 2,200, consistency 1,000), which leave them
-undecided: grammar comes before consistency, and ends higher (0.69, 0.68 to 0.70, beside 0.58, 0.56 to 0.61); plot ends
-where permuted weights are (0.52, 0.50 to 0.53, of 500 pairs). What it writes is usual in none of them in the end:
-grammar is -1.1 standard deviations from real stories (-1.7 to -0.5), consistency -0.4 (-0.6 to -0.2), plot -0.4 (-0.8
-to -0.0). Nine models, seven of them 128 wide and trained on the same stories, are ranked by pairs of consistency much
-as by their loss (rank correlation 0.85, 0.31 to 0.98), by pairs of plot not surely (0.26, -0.50 to 0.79).
+and of entities (who has what, where things are) at none of 12 steps, of 200 and 400 pairs (grammar has 2,200,
+consistency 1,000), which leave them undecided: grammar comes before consistency, and ends higher (0.69, 0.68 to 0.70,
+beside 0.58, 0.56 to 0.61); plot ends where permuted weights are (0.52, 0.50 to 0.53, of 500 pairs). What it writes is
+usual in none of them in the end: grammar is -1.1 standard deviations from real stories (-1.7 to -0.5), consistency -0.4
+(-0.6 to -0.2), plot -0.4 (-0.8 to -0.0). Nine models, seven of them 128 wide and trained on the same stories, are
+ranked by pairs of consistency much as by their loss (rank correlation 0.85, 0.31 to 0.98), by pairs of plot not surely
+(0.26, -0.50 to 0.79).
 
 None of the 192 to 200 endings of any model is an exact copy, of 25 words and marks or of 8 where that is the whole
 text, or a template copy (0 to 0.04 at either cut), and the nearest of 14,167 training stories has 0.19 of the word

@@ -57,9 +57,15 @@ class ModelRecord:
 def record_of(model: LanguageModel) -> ModelRecord:
     """The model's record, an empty one for a model new to tslens. InputError for what is neither a HookedTransformer
     nor a compressor."""
+    if not hasattr(model, ATTRIBUTE):
+        _refuse_others(model)
+    return made_record(model)
+
+
+def made_record(model: LanguageModel) -> ModelRecord:
+    """The same of a model of any kind, made by tslens itself."""
     record: ModelRecord | None = getattr(model, ATTRIBUTE, None)
     if record is None:
-        _refuse_others(model)
         record = ModelRecord()
         setattr(model, ATTRIBUTE, record)
     return record

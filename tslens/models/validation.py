@@ -10,7 +10,7 @@ from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.from_hooked import READ_ANEW, READ_ONCE, read, scales
 from tslens.models.hooked_spec import HookedSpec
 from tslens.models.protocols import LanguageModel
-from tslens.models.record import Checked, ModelRecord, record_of
+from tslens.models.record import Checked, ModelRecord, made_record, record_of
 from tslens.models.spec import Spec
 from tslens.progress import note
 
@@ -85,7 +85,7 @@ def remember(model: LanguageModel, spec: Spec) -> Checked:
         [p.detach().reshape(-1) for _, _, p in frozen if p.device.type == "cpu"],
     )
     checked.mark = _mark(model, checked)
-    record_of(model).checked = checked
+    made_record(model).checked = checked
     return checked
 
 
