@@ -59,9 +59,6 @@ NAMED = {
 SLOW = {
     "twins": f"analyze twins {OF} --twins 1",
     "dynamics": "analyze dynamics {small} --stories tales.txt --limit 24 --twins 0",
-    "kinds": f"analyze heads {OF} --kinds --probe",
-    "patterns": f"analyze neurons {OF} --patterns --layers",
-    "tuned": f"analyze lens {OF} --tuned --steps 2 --fit-stories tales.txt --fit-limit 8",
     "features": f"analyze features {OF} --hook blocks.0.hook_resid_post --fit-stories tales.txt --fit-limit 8 "
     "--width 16 --active 2 --steps 2",
 }
