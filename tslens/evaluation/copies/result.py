@@ -141,7 +141,9 @@ class CopiesResult(Result):
         _, chosen = next(iter(self.sets()))
         kinds = (self.copied(0, kind, chosen) for kind in (1, 2))
         exact, template = (f"{i.estimate:.2f} ({i.low:.2f} to {i.high:.2f})" for i in kinds)
-        means = (self._means(chosen & (self.who.numpy() == who))["nearest"] for who in range(len(WHO)))
+        means = [self._means(chosen & (self.who.numpy() == who))["nearest"] for who in range(len(WHO))]
+        if np.isnan(means).any():  # of fewer than two stories
+            return ""
         near, true = ("{:.2f} ({:.2f} to {:.2f})".format(*mean) for mean in means)
         return (
             f"Of {self.model}'s texts {exact} are exact and {template} template copies; the nearest training story has "
