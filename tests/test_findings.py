@@ -15,12 +15,13 @@ from tslens.pos import TAGS
 Numbers = Callable[[Path], list[float]]
 INTERVAL = ("count", "low", "high")
 SIGNED = r"(-?[\d.]+)"
+GRADED = ("difference", "low", "high")
 CALLED = ("success", "success, low", "success, high")
 KAPPA = ("kappa", "kappa_low", "kappa_high")
 FAITHFUL = ("faithfulness", "low", "high")
 AGAINST = ("against, any tokens", "labelled")
 AGAINST_BY_CLASS = ("against, same part of speech", "labelled")
-NULL = ("without_reading",)
+NULL = ("without_reading", "without_reading_low", "without_reading_high")
 VALUE, SCORE = ("value", "low", "high"), ("score", "low", "high")
 
 
@@ -305,10 +306,10 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("evaluation/instruct", "model", "instruct 4", VALUE, measure="true story", group="all")),
     ("evaluation", rf"that never saw one {NUMBER} \({NUMBER} to {NUMBER}\)\.",
      row("evaluation/instruct", "model", "128x4", VALUE, measure="true story", group="all")),
-    ("evaluation", rf"kept from them writes {NUMBER} more \({NUMBER} to {NUMBER}\)",
+    ("evaluation", rf"kept from them writes {NUMBER} more \({SIGNED} to {NUMBER}\)",
      row("evaluation/instruct-held-out", "model", "instruct held out", VALUE, measure="words", group="held out",
          what="beyond other instructions")),
-    ("evaluation", rf"the one that was not {NUMBER} \({NUMBER} to {NUMBER}\)",
+    ("evaluation", rf"the one that was not {NUMBER} \({SIGNED} to {NUMBER}\)",
      row("evaluation/instruct-held-out", "model", "instruct 4", VALUE, measure="words", group="held out",
          what="beyond other instructions")),
     ("evaluation", rf"stories2M by {NUMBER} of two steps, {NUMBER} to {NUMBER}, of facts",
@@ -334,19 +335,19 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("evaluation/facts", "model", "stories2M", VALUE, score="success, by likelihood of stories2M")),
     ("evaluation", rf"of its own texts [^)]*\) and {NUMBER} \({NUMBER} to {NUMBER}\), which is surely",
      row("evaluation/context", "model", "stories2M", VALUE, score="success, by likelihood of stories2M")),
-    ("evaluation", rf"the same texts get {NUMBER} and",
+    ("evaluation", rf"the same texts get {NUMBER} \({NUMBER} to {NUMBER}\) and",
      row("evaluation/facts", "model", "stories2M", NULL, score="success, by likelihood of stories2M")),
-    ("evaluation", rf"the same texts get [0-9.]+ and {NUMBER};",
+    ("evaluation", rf"the same texts get [0-9.]+ \([^)]*\) and {NUMBER} \({NUMBER} to {NUMBER}\);",
      row("evaluation/context", "model", "stories2M", NULL, score="success, by likelihood of stories2M")),
-    ("evaluation", rf"those of 128x4 get {NUMBER} and",
+    ("evaluation", rf"those of 128x4 get {NUMBER} \({NUMBER} to {NUMBER}\) and",
      row("evaluation/facts", "model", "128x4", NULL, score="success, by likelihood of stories2M")),
-    ("evaluation", rf"those of 128x4 get [0-9.]+ and {NUMBER} there",
+    ("evaluation", rf"those of 128x4 get [0-9.]+ \([^)]*\) and {NUMBER} \({NUMBER} to {NUMBER}\) there",
      row("evaluation/context", "model", "128x4", NULL, score="success, by likelihood of stories2M")),
-    ("evaluation", rf"there, and {NUMBER} and",
-     row("evaluation/facts", "model", "128x4", VALUE[:1], score="success, by likelihood of stories2M")),
-    ("evaluation", rf"there, and [0-9.]+ and {NUMBER} behind their own",
-     row("evaluation/context", "model", "128x4", VALUE[:1], score="success, by likelihood of stories2M")),
-    ("evaluation", rf"behind another prompt in {NUMBER}, and a fail",
+    ("evaluation", rf"there, and {NUMBER} \({NUMBER} to {NUMBER}\) and",
+     row("evaluation/facts", "model", "128x4", VALUE, score="success, by likelihood of stories2M")),
+    ("evaluation", rf"there, and [0-9.]+ \([^)]*\) and {NUMBER} \({NUMBER} to {NUMBER}\) behind their own",
+     row("evaluation/context", "model", "128x4", VALUE, score="success, by likelihood of stories2M")),
+    ("evaluation", rf"behind another prompt in {NUMBER} \({NUMBER} to {NUMBER}\), and a fail",
      row("evaluation/facts", "model", "untrained", NULL, score="success, by likelihood of stories2M")),
     ("evaluation", rf"it calls a success in {NUMBER} \({NUMBER} to {NUMBER}\)",
      row("evaluation/facts", "model", "untrained", VALUE, score="success, by likelihood of stories2M")),
@@ -362,9 +363,9 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
     ("evaluation", rf"one layer [\d.]+ \([^;]*; {NUMBER} less, {NUMBER} to {NUMBER}\)",
      row("evaluation/instruct-grades", "model", "instruct 4", VALUE, axis="instructions", group="all",
          what="score less instruct 1's")),
-    ("evaluation", rf"that never saw an instruction {NUMBER} \({NUMBER} to {NUMBER}\)\. This",
+    ("evaluation", rf"that never saw an instruction highest, {NUMBER} \({NUMBER} to {NUMBER}\)",
      row("evaluation/instruct-grades", "model", "128x4", VALUE, axis="instructions", group="all", what="score")),
-    ("evaluation", rf"rank correlation {SIGNED}, {SIGNED} to {NUMBER}\), and the grader",
+    ("evaluation", rf"either \(rank correlation {SIGNED}, {SIGNED} to {NUMBER}\)",
      row("evaluation/instruct-grades", "model", "instruct 4", VALUE, axis="instructions", group="all",
          what="rank correlation with words")),
     ("evaluation", rf"{NUMBER} more of the words than of others' \({SIGNED} to {NUMBER}\)",
@@ -378,6 +379,27 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
          what="beyond other instructions")),
     ("evaluation", rf"asked for is not written \({NUMBER}, {NUMBER} to {NUMBER}\)",
      row("evaluation/instruct", "model", "instruct 4", VALUE, measure="sentence", group="all", what="score")),
+    ("evaluation", rf"and by pairs of plot \({NUMBER}, {NUMBER} to {NUMBER}\)",
+     row("evaluation/card-ranks", "row", "plot, pairs", ("rho", "low", "high"))),
+    ("evaluation", rf"ends little above permuted weights \({NUMBER}, {NUMBER} to {NUMBER}, and",
+     row("evaluation/card", "model", "128x4", VALUE, row="plot, pairs")),
+    ("evaluation", rf"0\.60 of the templated prompts of context \({NUMBER} to {NUMBER}, and",
+     row("evaluation/context", "model", "128x4", VALUE[1:], score="prompts right", prompts="templated")),
+    ("evaluation", rf"four layers {NUMBER} of those of reasoning \({NUMBER} to {NUMBER}\)",
+     row("evaluation/reasoning", "model", "instruct 4", VALUE, score="prompts right", prompts="templated")),
+    ("evaluation", rf"stories260K its own {NUMBER} above stories2M's \({NUMBER} to {NUMBER}\)",
+     row("evaluation/cut-at-50-grades", "first", "stories260K", GRADED, second="stories2M", axis="grammar",
+         grader="likelihood of stories260K")),
+    ("evaluation", rf"than 128x4's, stories2M in grammar by {NUMBER} \({NUMBER} to {NUMBER}\)",
+     lambda figures: [-n for n in row("evaluation/cut-at-50-grades", "first", "128x4", ("difference", "high", "low"),
+                                      second="true endings", axis="grammar",
+                                      grader="likelihood of stories2M")(figures)]),
+    ("evaluation", rf"than what 128x4 writes there \(by {NUMBER}, {NUMBER} to {NUMBER}\)",
+     lambda figures: [-n for n in row("evaluation/beginnings-grades", "first", "128x4", ("difference", "high", "low"),
+                                      second="untrained", axis="consistency",
+                                      grader="likelihood of stories260K")(figures)]),
+    ("evaluation", rf"permuted weights are trusted on plot \({NUMBER} for a cut end, {NUMBER} to {NUMBER}\)",
+     row("evaluation/beginnings-controls", "damage", "cut", GRADED, axis="plot", grader="likelihood of untrained")),
 ]  # fmt: skip
 
 
