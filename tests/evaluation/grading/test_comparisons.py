@@ -206,6 +206,8 @@ def test_no_table_has_a_bare_mean(graded, tmp_path):
     result = compare(grades)
     assert {"difference", "low", "high", "verdict", "grader_is"} <= set(result.summary().columns)
     assert len(result.figure().axes) == len(grades.figure().axes) == 1
+    drawn = {line.get_text() for line in result.figure().axes[0].get_yticklabels()}
+    assert drawn == {f"{a} less {b}" for a, b in zip(result.first, result.second, strict=True)}
     assert ComparisonResult.load(result.save(tmp_path)).verdicts == result.verdicts
     assert "a > b" in str(result)
     for other in (grades, result):

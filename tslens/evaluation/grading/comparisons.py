@@ -99,16 +99,23 @@ class ComparisonResult(Result):
         return frame.assign(grader_is=self.grader_is, verdict=self.verdicts)
 
     def figure(self) -> "Figure":
-        """Every difference with its interval; the line is no difference. Without any interval all are empty."""
+        """For every two models the difference on each axis with its interval; the line is no difference. Without any
+        interval all are empty."""
         from tslens import plots
 
-        kept = torch.isfinite(self.low)
-        kept = kept if kept.any() else ~kept
-        rows = zip(self.axes, self.first, self.second, kept, strict=True)
-        names = [f"{axis}: {a} less {b}" for axis, a, b, shown in rows if shown]
-        values, low, high = (v[kept].numpy() for v in (self.difference, self.low, self.high))
+        shown = torch.isfinite(self.low)
+        shown = (shown if shown.any() else ~shown).tolist()
+        pairs = [f"{a} less {b}" for a, b in zip(self.first, self.second, strict=True)]
+        names = list(dict.fromkeys(pair for pair, kept in zip(pairs, shown, strict=True) if kept))
+        series = {}
+        for axis in dict.fromkeys(axis for axis, kept in zip(self.axes, shown, strict=True) if kept):
+            found = torch.full((3, len(names)), torch.nan)
+            for i, pair in enumerate(pairs):
+                if self.axes[i] == axis and shown[i]:
+                    found[:, names.index(pair)] = torch.stack([self.difference[i], self.low[i], self.high[i]])
+            series[axis] = tuple(found.numpy())
         label = f"difference of scores by {self.grader}, interval at {self.level:.2%}"
-        return plots.bars(names, values, low=low, high=high, baseline=0.0, x_label=label)
+        return plots.intervals(names, series, threshold=0.0, x_label=label)
 
     def __str__(self) -> str:
         return f"Models compared by {self.grader}, margin {self.margin:g}\n{super().__str__()}"
