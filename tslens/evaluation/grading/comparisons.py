@@ -103,8 +103,8 @@ class ComparisonResult(Result):
         interval all are empty."""
         from tslens import plots
 
-        shown = torch.isfinite(self.low)
-        shown = (shown if shown.any() else ~shown).tolist()
+        finite = torch.isfinite(self.low)
+        shown = (finite if finite.any() else ~finite).tolist()
         pairs = [f"{a} less {b}" for a, b in zip(self.first, self.second, strict=True)]
         names = list(dict.fromkeys(pair for pair, kept in zip(pairs, shown, strict=True) if kept))
         series = {}
