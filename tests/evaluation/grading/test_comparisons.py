@@ -206,8 +206,14 @@ def test_no_table_has_a_bare_mean(graded, tmp_path):
     result = compare(grades)
     assert {"difference", "low", "high", "verdict", "grader_is"} <= set(result.summary().columns)
     assert len(result.figure().axes) == len(grades.figure().axes) == 1
-    drawn = {line.get_text() for line in result.figure().axes[0].get_yticklabels()}
-    assert drawn == {f"{a} less {b}" for a, b in zip(result.first, result.second, strict=True)}
+    axes = result.figure().axes[0]
+    rows = {label.get_text(): i for i, label in enumerate(axes.get_yticklabels())}
+    dots = {drawn.get_label(): drawn.lines[0].get_xdata() for drawn in axes.containers}
+    seen = torch.isfinite(result.low).tolist()
+    assert sum(seen) > 1 and set(dots) == {axis for axis, shown in zip(result.axes, seen, strict=True) if shown}
+    for i, (a, b) in enumerate(zip(result.first, result.second, strict=True)):
+        if seen[i]:
+            assert dots[result.axes[i]][rows[f"{a} less {b}"]] == pytest.approx(float(result.difference[i]))
     assert ComparisonResult.load(result.save(tmp_path)).verdicts == result.verdicts
     assert "a > b" in str(result)
     for other in (grades, result):

@@ -104,18 +104,15 @@ class ComparisonResult(Result):
         from tslens import plots
 
         finite = torch.isfinite(self.low)
-        shown = (finite if finite.any() else ~finite).tolist()
+        drawn = (finite if finite.any() else ~finite).nonzero().flatten().tolist()
         pairs = [f"{a} less {b}" for a, b in zip(self.first, self.second, strict=True)]
-        names = list(dict.fromkeys(pair for pair, kept in zip(pairs, shown, strict=True) if kept))
-        series = {}
-        for axis in dict.fromkeys(axis for axis, kept in zip(self.axes, shown, strict=True) if kept):
-            found = torch.full((3, len(names)), torch.nan)
-            for i, pair in enumerate(pairs):
-                if self.axes[i] == axis and shown[i]:
-                    found[:, names.index(pair)] = torch.stack([self.difference[i], self.low[i], self.high[i]])
-            series[axis] = tuple(found.numpy())
+        rows = {pair: row for row, pair in enumerate(dict.fromkeys(pairs[i] for i in drawn))}
+        series = {self.axes[i]: np.full((3, len(rows)), np.nan) for i in drawn}
+        for i in drawn:
+            series[self.axes[i]][:, rows[pairs[i]]] = self.difference[i], self.low[i], self.high[i]
         label = f"difference of scores by {self.grader}, interval at {self.level:.2%}"
-        return plots.intervals(names, series, threshold=0.0, x_label=label)
+        columns = {axis: (value, low, high) for axis, (value, low, high) in series.items()}
+        return plots.intervals(list(rows), columns, threshold=0.0, x_label=label)
 
     def __str__(self) -> str:
         return f"Models compared by {self.grader}, margin {self.margin:g}\n{super().__str__()}"
