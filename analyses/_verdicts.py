@@ -10,10 +10,10 @@ import pandas as pd
 
 from tslens.evaluation import grading
 from tslens.evaluation.coloured import coloured_figure
-from tslens.evaluation.grading.controls import TRUSTED
 from tslens.evaluation.grading.graders import lowest
 from tslens.evaluation.grading.likelihood import LikelihoodGrader
 from tslens.evaluation.grading.suites import RUBRIC, controls_of, texts_of
+from tslens.evaluation.grading.trust import TRUSTED
 from tslens.evaluation.matching import label
 from tslens.plots import save
 from tslens.stats import clustered_share

@@ -21,7 +21,15 @@ from tslens import cli, runs
 from tslens.cli import large_model
 from tslens.cli.graders import controls_for, true_texts
 from tslens.errors import InputError
-from tslens.evaluation.grading import ComparisonResult, ControlsResult, GradedText, GradesResult, read_texts, rubric
+from tslens.evaluation.grading import (
+    ComparisonResult,
+    ControlsResult,
+    GradedText,
+    GradesResult,
+    likelihood,
+    read_texts,
+    rubric,
+)
 from tslens.evaluation.grading.controls import controls, true_endings
 from tslens.evaluation.grading.stated import can_be_judged, endings
 from tslens.evaluation.suite_result import SuiteResult
@@ -63,6 +71,7 @@ def here(written, monkeypatch):
     monkeypatch.chdir(written)
     monkeypatch.setenv("ANTHROPIC_API_KEY", Server.key)
     monkeypatch.setattr(large_model, "PACE", FAST)
+    monkeypatch.setattr(likelihood, "TWINS", 1)  # seven take seven times as long
     return written
 
 
@@ -423,7 +432,7 @@ def test_controls_of_answers_are_right_and_wrong_ones():
         assert wrong.completion.startswith(f" {endings(right.rejected)[0]}. ") and right.prompt == wrong.prompt
     for found, by_ in ((texts, "story"), ([replace(text, rejected="") for text in texts], "verdict")):
         kinds = {one.kind for one in controls_for(found, rubric(by_), None, 0)[0]}
-        assert kinds == {"true ending", "shuffled", "cut", "with errors", "foreign", "orders"}
+        assert kinds == {"true ending", "shuffled", "cut", "stopped", "with errors", "foreign", "orders"}
 
 
 @pytest.mark.thorough
@@ -524,7 +533,7 @@ def test_what_models_write_is_graded(here, capsys):
     words = ["--model", "untrained", "--prompts", "begun.jsonl", "--n", "1", "--grader", "stories2M", "--json"]
     assert cli.main(["eval", "grade", *words]) == 0
     grades = json.loads(capsys.readouterr().out)[0]
-    assert {row["model"] for row in grades["rows"]} == {"untrained"} and len(grades["models"]) == 25 + 150
+    assert {row["model"] for row in grades["rows"]} == {"untrained"} and len(grades["models"]) == 25 + 7 * 25
 
 
 @pytest.mark.parametrize(

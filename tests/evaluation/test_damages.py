@@ -104,5 +104,5 @@ def test_a_damage_is_drawn_from_seed_and_text(name):
 
 
 def test_no_damage_of_that_name():
-    with pytest.raises(InputError, match="shuffled, cut, with errors, foreign, salad"):
+    with pytest.raises(InputError, match="shuffled, cut, stopped, with errors, foreign, salad"):
         damages.damaged("burnt", [STORY])

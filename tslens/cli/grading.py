@@ -111,7 +111,7 @@ def _deliver(
 def _deliver_ranks(deliver: Delivery, grades: "GradesResult", rubric: "Rubric", which: str) -> None:
     """Rank the models by each axis that the grader scores and is not untrustworthy on."""
     from tslens.evaluation import grading
-    from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
+    from tslens.evaluation.grading.trust import TRUSTED, UNTRUSTWORTHY
 
     if grading.is_own(grades.grader, grades.writers()):
         progress.note(f"no ranking by {grades.grader}, which wrote some of the texts")

@@ -9,18 +9,31 @@ from random import Random
 
 from tslens.errors import InputError
 from tslens.evaluation.planted_errors import with_errors
-from tslens.stories.sentences import sentences, shuffled
+from tslens.stories.sentences import sentences, shuffled, spans
 
-__all__ = ["HITS", "LEAST_WORDS", "cut", "damaged", "foreign", "partners", "salad", "shuffled", "with_errors"]
+__all__ = [
+    "HITS",
+    "LEAST_WORDS",
+    "cut",
+    "damaged",
+    "foreign",
+    "partners",
+    "salad",
+    "shuffled",
+    "stopped",
+    "with_errors",
+]
 
 HITS: dict[str, tuple[str, ...]] = {
     "shuffled": ("consistency",),
     "cut": ("plot",),
+    "stopped": ("plot",),
     "with errors": ("grammar",),
     "foreign": ("consistency",),
     "salad": ("grammar", "consistency", "plot"),
 }
-"""The axes that each damage hits: sentences in another order; the end cut off in mid-sentence; planted grammar errors;
+"""The axes that each damage hits: sentences in another order; the end cut off in mid-sentence; the end left
+out after a whole sentence; planted grammar errors;
 the ending of another story; words in random order, drawn by their frequency. None hits creativity."""
 LEAST_WORDS = 8
 """A text with fewer words is not cut."""
@@ -39,6 +52,16 @@ def cut(text: str, seed: int = 0) -> str | None:
     for word in words[:keep]:
         at = text.index(word, at) + len(word)
     return text[:at]
+
+
+def stopped(text: str, seed: int = 0) -> str | None:
+    """The text up to the end of a sentence, after 30 to 60% of its sentences: nothing is broken off, but no end
+    follows."""
+    found = spans(text)
+    if len(found) < 2:
+        return None
+    wanted = round(Random(f"{seed}:{text}").uniform(0.3, 0.6) * len(found))
+    return text[: found[max(1, wanted) - 1][1]]
 
 
 def foreign(text: str, other: str) -> str | None:
@@ -76,7 +99,7 @@ def damaged(name: str, texts: Sequence[str], seed: int = 0) -> list[str | None]:
         return [None if j is None else foreign(text, texts[j]) for text, j in zip(texts, other, strict=True)]
     if name == "salad":
         return [salad(text, texts, seed) for text in texts]
-    alone = {"shuffled": shuffled, "cut": cut, "with errors": with_errors}
+    alone = {"shuffled": shuffled, "cut": cut, "stopped": stopped, "with errors": with_errors}
     if name not in alone:
         raise InputError(f"no damage is called {name!r}; damages: {', '.join(HITS)}.")
     return [alone[name](text, seed) for text in texts]

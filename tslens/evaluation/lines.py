@@ -20,20 +20,33 @@ def log_probabilities(
     what: str = "lines",
 ) -> Float[Tensor, " line"]:
     """Summed log-probability of each line's tokens from its start on (1 or later), in nats, in double precision.
+    Batches as those of `token_log_probabilities`."""
+    found = token_log_probabilities(model, lines, precision=precision, batch_tokens=batch_tokens, what=what)
+    sums = [row[start - 1 :].sum() for row, start in zip(found, starts, strict=True)]
+    return torch.stack(sums) if sums else torch.zeros(0, dtype=torch.float64)
+
+
+def token_log_probabilities(
+    model: LanguageModel,
+    lines: Sequence[Sequence[int]],
+    *,
+    precision: str = "float32",
+    batch_tokens: int = 1024,
+    what: str = "lines",
+) -> list[Float[Tensor, " token"]]:
+    """The log-probability of each token of every line after the first, in nats, in double precision.
 
     Lines of like length are read together, `batch_tokens` with their padding at a time.
     """
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
-    found = torch.zeros(len(lines), dtype=torch.float64)
+    found: dict[int, Float[Tensor, " token"]] = {}
     for group in progress.track(list(_batches(lines, batch_tokens)), what):
-        shape = len(group), len(lines[group[-1]])
-        tokens, wanted = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.bool)
+        tokens = torch.zeros(len(group), len(lines[group[-1]]), dtype=torch.long)
         for place, i in enumerate(group):
             tokens[place, : len(lines[i])] = torch.tensor(lines[i])
-            wanted[place, starts[i] : len(lines[i])] = True
-        losses = forward.token_losses(model, tokens.to(device), dtype=dtype).cpu()
-        found[group] = -torch.where(wanted[:, 1:], losses, 0.0).double().sum(1)
-    return found
+        read = -forward.token_losses(model, tokens.to(device), dtype=dtype).cpu().double()
+        found |= {i: read[place, : max(0, len(lines[i]) - 1)] for place, i in enumerate(group)}
+    return [found[i] for i in range(len(lines))]
 
 
 def ending_log_probabilities(

@@ -41,7 +41,7 @@ def named(by: str, trust: Mapping[str, str], is_brief: bool = False) -> str:
     The mark says what `trust` does, without single faults if it is to be brief. Matching (`match`) is a rule and has no
     controls.
     """
-    from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
+    from tslens.evaluation.grading.trust import TRUSTED, UNTRUSTWORTHY
 
     told = trust.get(by, TRUSTED if by == "match" else UNRECORDED)
     if told == TRUSTED:

@@ -16,8 +16,8 @@ MOST = 1_000
 def untrained(models: Mapping[str, LanguageModel], n: int = KINDS) -> dict[str, LanguageModel]:
     """`n` twins of each model, by name: in turns with the values of every weight permuted, and freshly initialised.
 
-    Of several points of a run (`RUN@STEP`) the last given has twins. A model that has none (a compressor) is said.
-    InputError for a negative number, or for over `MOST`.
+    Of several points of a run (`RUN@STEP`) the last given has twins. A model that has none, as one without a tokenizer,
+    is said. InputError for a negative number, or for over `MOST`.
     """
     if not 0 <= n <= MOST:
         raise InputError(f"--twins is {n:,}; give from 0 to {MOST:,}: all are held at once.")

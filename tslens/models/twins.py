@@ -38,11 +38,12 @@ class Twin:
         """The twin of this model, on the model's device, with its tokenizer; the model itself is not changed.
 
         Raises:
-            InputError: the kind is unknown, the model is a compressor, or it has no tokenizer of text.
+            InputError: the kind is unknown, or the model has no tokenizer of text or, for a turned twin, no heads of
+                its own.
         """
         if self.kind not in (*KINDS, TURNED):
             raise InputError(f"there is no {self.kind!r} twin; the kinds are {', '.join((*KINDS, TURNED))}")
-        spec, tokenizer = spec_of(model), story_tokenizer_of(model)
+        spec, tokenizer = spec_of(model, compressors=self.kind != TURNED), story_tokenizer_of(model)
         device = next(model.parameters()).device
         if self.kind == "fresh":
             made = build(spec, seed=self.seed, tokenizer=tokenizer)

@@ -13,9 +13,9 @@ from tslens.errors import InputError
 from tslens.evaluation.card import CardResult
 from tslens.evaluation.copies import CopiesResult
 from tslens.evaluation.grading import rubric
-from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
 from tslens.evaluation.grading.graders import rehearses
 from tslens.evaluation.grading.suites import RUBRIC
+from tslens.evaluation.grading.trust import TRUSTED, UNTRUSTWORTHY
 from tslens.evaluation.instruct import InstructGradesResult, InstructResult
 from tslens.evaluation.pairs import PairsResult
 from tslens.evaluation.prompts import NEW_TOKENS

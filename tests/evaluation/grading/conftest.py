@@ -16,6 +16,7 @@ FALL = {
     "shuffled": {"consistency": 4},
     "foreign": {"consistency": 6},
     "cut": {"plot": 5},
+    "stopped": {"plot": 3},
     "orders": {"plot": 5},
 }
 

@@ -183,6 +183,7 @@ def test_no_model_wins_by_chance(n):
             kinds=[""] * len(names),
             story=torch.full((len(names),), -1),
             score=scores,
+            twins=torch.empty(0, len(names), 3),
             failures=[],
             trust=dict.fromkeys("xyz", "trusted"),
         )

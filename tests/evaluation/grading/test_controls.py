@@ -1,27 +1,37 @@
 """A grader is trusted where it tells damaged endings from true ones, and nowhere else."""
 
 from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import pytest
 import torch
 
 from tests.evaluation.grading.conftest import Judge
 from tslens.errors import InputError
-from tslens.evaluation.grading import ControlsResult, GradedText, controlled, grade
-from tslens.evaluation.grading.controls import CONTROLS, LEAST, controls, true_endings
+from tslens.evaluation.grading import ControlsResult, GradedText, GradesResult, controlled, grade
+from tslens.evaluation.grading.controls import CONTROLS, LEAST, ORDERS, controls, true_endings
 from tslens.evaluation.grading.grade import plan
+from tslens.evaluation.grading.result import INTACT
+from tslens.evaluation.grading.rubrics import DAMAGED
+from tslens.stories.sentences import sentences
 
 
 def test_twenty_controls_of_each_kind_from_the_same_stories(true):
     found = controls(true)
     counts = Counter(control.kind for control in found)
-    assert counts == dict.fromkeys(("true ending", "shuffled", "cut", "with errors", "foreign", "orders"), CONTROLS)
+    assert counts == dict.fromkeys((INTACT, *DAMAGED, ORDERS), CONTROLS)
     by = {(control.kind, control.story): control.text for control in found}
     for i, text in enumerate(true):
         assert {by[kind, i].prompt for kind in counts} == {text.prompt}
         assert by["true ending", i].completion == text.completion
         assert by["foreign", i].completion in {other.completion for other in true} - {text.completion}
         assert by["orders", i].completion.startswith(by["cut", i].completion)
+        stopped = by["stopped", i].completion
+        whole, kept = sentences(text.completion), sentences(stopped)
+        assert text.completion.startswith(stopped)
+        assert 0 < len(kept) < len(whole)
+        assert kept == whole[: len(kept)]
 
 
 def test_too_few_true_endings(true):
@@ -35,7 +45,7 @@ def test_the_grader_is_blind_and_the_order_is_drawn(true, texts, story, scores_o
     grade(texts, judge, story, controls(true))
     assert all(not text.model and not text.ending for text in judge.seen)
     kinds = [item.kind for item in plan(texts, controls(true))[0]]
-    assert len(kinds) == len(judge.seen) == len(texts) + 6 * CONTROLS
+    assert len(kinds) == len(judge.seen) == len(texts) + 7 * CONTROLS
     assert 0.2 < sum(not kind for kind in kinds[:100]) / 100 < 0.9  # texts and controls are mixed
     orders = [plan(texts, controls(true), seed=seed)[0] for seed in (1, 0, 0)]
     assert orders[0] != orders[1] == orders[2]
@@ -58,12 +68,58 @@ def test_a_good_judge_is_trusted_on_the_axes_that_controls_test(true, texts, sto
     assert kept.trust == result.trust and torch.equal(kept.low, result.low)
 
 
+@dataclass
+class Trained(Judge):
+    """A judge whose untrained twins score by the given functions."""
+
+    of_twins: Sequence[Callable[[GradedText], dict[str, int]]] = ()
+
+    def twins(self):
+        self.asked = [Judge(scores, f"twin {i}") for i, scores in enumerate(self.of_twins)]
+        yield from self.asked
+
+
+def test_what_untrained_twins_tell_too_is_not_trusted(true, texts, story, scores_of, kinds, tmp_path):
+    """One of three twins tells broken grammar as well as the judge does; nobody else tells anything."""
+
+    def dull(text):
+        return scores_of(GradedText("", text.completion))
+
+    def lucky(text):
+        return dull(text) | ({"grammar": 2} if kinds.get(text) == "with errors" else {})
+
+    judge = Trained(scores_of, of_twins=[dull, lucky, dull])
+    grades = grade(texts, judge, story, controls(true))
+    assert grades.trust == {
+        "grammar": "untrustworthy (1 of 3 untrained twins pass too)",
+        "creativity": "no control",
+        "consistency": "trusted",
+        "plot": "trusted",
+        "age group": "no control",
+    }
+    assert grades.twins.shape == (3, len(grades.kinds), 5)
+    assert torch.isnan(grades.twins[:, grades.of()]).all() and not torch.isnan(grades.twins[:, grades.of(ORDERS)]).any()
+    assert all(set(map(kinds.get, twin.seen)) == set(kinds.values()) for twin in judge.asked)  # and no other text
+    found = controlled(grades, story)
+    assert found.trust == grades.trust
+    table = found.summary().set_index(["damage", "axis"])["highest_twin"]
+    assert table["with errors", "grammar"] > 5 > 1 > abs(table["cut", "plot"])
+    kept = GradesResult.load(grades.save(tmp_path))
+    assert controlled(kept, story).trust == grades.trust and torch.allclose(kept.twins, grades.twins, equal_nan=True)
+
+
+def test_twins_are_asked_only_where_the_judge_would_be_trusted(true, texts, story):
+    said = dict.fromkeys((axis.name for axis in story.axes), 7) | {"age group": 3}
+    grades = grade(texts, Trained(lambda text: said, of_twins=[lambda text: said]), story, controls(true))
+    assert grades.twins.shape[0] == 0 and "highest_twin" not in controlled(grades, story).summary()
+
+
 def test_a_judge_that_always_says_seven_is_untrustworthy(true, texts, story):
     said = dict.fromkeys((axis.name for axis in story.axes), 7) | {"age group": 3}
     result = grade(texts, Judge(lambda text: said), story, controls(true))
     assert result.trust["grammar"] == "untrustworthy (misses with errors)"
     assert result.trust["consistency"] == "untrustworthy (misses shuffled, misses foreign)"
-    assert result.trust["plot"] == "untrustworthy (misses cut)"
+    assert result.trust["plot"] == "untrustworthy (misses cut, misses stopped)"
 
 
 def test_a_judge_that_obeys_orders_in_a_text_is_untrustworthy_everywhere(true, texts, story, scores_of, kinds):

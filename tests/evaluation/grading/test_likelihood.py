@@ -40,7 +40,7 @@ def tiny():
 
 def test_measures_are_those_of_the_hooked_forward(bundled):
     text = GradedText("Once upon a time there was a girl. She", " had a red ball. It was big.")
-    read = LikelihoodGrader(bundled, [text] * LEAST).read(text)
+    read = LikelihoodGrader(bundled, [text] * LEAST).read([text])[0]
     found = {axis: read.measure(axis, 1000) for axis in MEASURES}
     tokenizer = models.story_tokenizer_of(bundled)
     before, whole, alone = tokenizer.encode([text.prompt, text.prompt + text.completion, text.completion])
@@ -78,9 +78,7 @@ def test_length_alone_changes_no_rank(bundled, endings, story):
         replace(text, completion=" ".join(text.completion.split()[: len(text.completion.split()) // 4]))
         for text in whole
     ]
-    gains = [
-        np.mean([grader.read(text).measure("consistency", 1000) for text in texts[:10]]) for texts in (begun, whole)
-    ]
+    gains = [np.mean([one.measure("consistency", 1000) for one in grader.read(texts[:10])]) for texts in (begun, whole)]
     assert gains[0] > 1.5 * gains[1]
     for axis in ("grammar", "consistency"):
         short, long = (np.mean([one.scores[axis] for one in grader.grade(texts, story)]) for texts in (begun, whole))
@@ -88,8 +86,8 @@ def test_length_alone_changes_no_rank(bundled, endings, story):
 
 
 def test_it_is_trusted_on_what_it_measures_and_says_nothing_of_the_rest(bundled, endings, story):
-    grader = LikelihoodGrader(bundled, endings[CONTROLS:])
-    result = grade([GradedText("A cat", " ran to the dog.", "a")], grader, story, controls(endings[:CONTROLS]))
+    grader = LikelihoodGrader(bundled, endings[-LEAST:])
+    result = grade([GradedText("A cat", " ran to the dog.", "a")], grader, story, controls(endings[:20]))
     assert {axis: result.trust[axis] for axis in ("grammar", "consistency", "plot")} == dict.fromkeys(
         ("grammar", "consistency", "plot"), "trusted"
     )
@@ -104,6 +102,15 @@ def test_an_untrained_model_is_not_trusted(endings, story):
     grader = LikelihoodGrader(fresh, endings[CONTROLS:])
     result = grade([GradedText("A", "b")], grader, story, controls(endings[:CONTROLS]))
     assert "trusted" not in result.trust.values()
+
+
+def test_its_twins_are_its_weights_in_random_order_by_the_same_endings(tiny, compressor):
+    texts = [GradedText("a cat", "saw the dog")] * LEAST
+    for model in (tiny, compressor):
+        found = list(LikelihoodGrader(model, texts, name="likelihood of m").twins())
+        assert [twin.name for twin in found] == [f"permuted twin {i} of m" for i in range(7)]
+        own = [models.weights(one.model)["embed.W_E"] for one in found]
+        assert all(twin.true is texts for twin in found) and not torch.equal(own[0], own[1])
 
 
 def test_texts_at_the_end_of_the_context(tiny, story):
@@ -246,6 +253,7 @@ def test_a_text_without_a_verdict_says_why(tiny):
     assert long.grade([whole], rubric("verdict")) == [found[3]]
 
 
+@pytest.mark.thorough
 def test_behind_instructions_the_gain_is_how_they_are_followed(bundled):
     """A model that never saw an instruction tells a story's own from another's by their words, and consistency, of
     which the same number would be said, gets no score."""

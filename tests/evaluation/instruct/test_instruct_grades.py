@@ -24,6 +24,7 @@ FALL = {
     "shuffled": {"consistency": 4},
     "with errors": {"grammar": 4},
     "cut": {"plot": 5},
+    "stopped": {"plot": 5},
     "orders": {"plot": 5},
 }
 

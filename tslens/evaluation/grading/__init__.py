@@ -2,7 +2,7 @@
 
 from tslens.evaluation.grading.agreement import GraderAgreementResult, agreement
 from tslens.evaluation.grading.comparisons import ComparisonResult, compare, is_own
-from tslens.evaluation.grading.controls import ControlsResult, ControlText, controlled
+from tslens.evaluation.grading.controls import ControlText
 from tslens.evaluation.grading.grade import grade
 from tslens.evaluation.grading.graders import Failure, Grade, Grader
 from tslens.evaluation.grading.preferences import PreferencesResult, bradley_terry, preferences, read_preferences
@@ -10,6 +10,7 @@ from tslens.evaluation.grading.result import GradesResult
 from tslens.evaluation.grading.rubrics import Axis, Rubric, rubric, rubrics
 from tslens.evaluation.grading.suites import graded
 from tslens.evaluation.grading.texts import GradedText, read_texts
+from tslens.evaluation.grading.trust import ControlsResult, controlled
 
 __all__ = [
     "Axis",

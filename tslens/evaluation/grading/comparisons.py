@@ -14,9 +14,9 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.errors import InputError
-from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
 from tslens.evaluation.grading.graders import LIKELIHOOD
 from tslens.evaluation.grading.result import ROUNDING, GradesResult
+from tslens.evaluation.grading.trust import TRUSTED, UNTRUSTWORTHY
 from tslens.result import Result
 
 if TYPE_CHECKING:

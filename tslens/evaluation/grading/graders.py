@@ -1,6 +1,6 @@
 """Graders: whatever gives the scores of a rubric to texts; and scores that are read from a table."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -54,6 +54,15 @@ class Grader(Protocol):
 
     def grade_empty(self, text: GradedText, rubric: Rubric, repetition: int = 0) -> Grade | Failure:
         """The grade of an empty text, without asking: the lowest score on each axis that the grader can score."""
+        ...
+
+
+@runtime_checkable
+class TrainedGrader(Grader, Protocol):
+    """A grader that was made by training, so that others like it can be made without."""
+
+    def twins(self) -> Iterator[Grader]:
+        """Untrained graders of the same kind."""
         ...
 
 

@@ -1,23 +1,23 @@
 """A grader that needs no key: a story model's own log-probabilities, ranked among those of true endings."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from jaxtyping import Float
 
-from tslens import forward, progress
 from tslens.errors import InputError
 from tslens.evaluation.grading.graders import LIKELIHOOD, Failure, Grade, lowest
 from tslens.evaluation.grading.rubrics import Axis, Rubric
 from tslens.evaluation.grading.stated import RARE, can_be_judged, margins, verdict
 from tslens.evaluation.grading.texts import GradedText
+from tslens.evaluation.lines import first_of_ending, token_log_probabilities
 from tslens.evaluation.scores import VERDICTS
 from tslens.models import name_of, spec_of, story_tokenizer_of
+from tslens.models.twins import Twin
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -30,6 +30,9 @@ MEASURES = {
     INSTRUCTIONS: "how much more probable the instructions make the story, per token",
 }
 """What stands for each axis, by rank among true endings. No log-probability stands for creativity or an age."""
+TWINS = 7
+"""Untrained twins that read the controls. If a share q of untrained graders passes them, one of these does where all of
+its twins fail with probability q (1 - q)^7, at most 7^7 / 8^8 = 0.049, whatever the controls and q are."""
 LEAST = 40
 """True endings among which a text is ranked, at least; as many as a verdict is compared with."""
 TOO_LONG, NO_ENDINGS = "the prompt fills the model's context", "its prompt has no right and wrong endings"
@@ -108,11 +111,17 @@ class LikelihoodGrader:
         """The lowest score on the axes that have a measure."""
         return lowest(chain(*_measured(rubric)))
 
+    def twins(self) -> Iterator["LikelihoodGrader"]:
+        """Graders by the model's weights with their values in random order (`models.twins`), by the same endings."""
+        for seed in range(TWINS):
+            twin = Twin("permuted", seed)
+            name = f"{twin} of {self.name.removeprefix(f'{LIKELIHOOD} ')}"
+            yield LikelihoodGrader(twin.of(self.model), self.true, self.precision, name=name)
+
     def _ranks(self, texts: Sequence[GradedText], axes: Sequence[Axis]) -> list[Grade | Failure]:
         if not self._ranked:
-            read = (self.read(text) for text in progress.track(self.true, "true endings"))
-            self._ranked = [one for one in read if one is not None]
-        found = (self.read(text) for text in progress.track(texts, f"grading by {self.name}"))
+            self._ranked = [one for one in self.read(self.true, "true endings") if one is not None]
+        found = self.read(texts, f"grading by {self.name}")
         return [self._grade(axes, one) if one else Failure(TOO_LONG) for one in found]
 
     def _verdicts(self, texts: Sequence[GradedText], axes: Sequence[Axis]) -> list[Grade | Failure]:
@@ -148,26 +157,30 @@ class LikelihoodGrader:
         below = float((own > true).sum() + (own == true).sum() / 2)
         return min(axis.top, 1 + int(axis.top * below / known)) if known else None
 
-    def read(self, text: GradedText) -> TextLikelihood | None:
-        """What the model says of a text; None if the prompt fills its context."""
+    def read(self, texts: Sequence[GradedText], what: str = "texts") -> list[TextLikelihood | None]:
+        """What the model says of each text; None if the prompt fills its context."""
         tokenizer, context = story_tokenizer_of(self.model), spec_of(self.model, compressors=True).n_ctx
-        joint = "" if not text.prompt or text.completion[:1].isspace() else " "
-        ending = joint + text.completion.rstrip()
-        before, whole, alone = tokenizer.encode([text.prompt, text.prompt + ending, ending])
-        start = next((i for i, (a, b) in enumerate(zip(before, whole, strict=False)) if a != b), len(before))
+        prompts = [text.prompt for text in texts]
+        endings = [_joint(text) + text.completion.rstrip() for text in texts]
+        before, alone = tokenizer.encode(prompts), tokenizer.encode(endings)
+        wholes = tokenizer.encode([prompt + ending for prompt, ending in zip(prompts, endings, strict=True)])
+        starts = [first_of_ending(prompt, whole) for prompt, whole in zip(before, wholes, strict=True)]
         # One place more than the context: the last token is predicted and never fed.
-        given = self._log_probabilities([*whole, tokenizer.bos][: context + 1])[start - 1 :]
-        fits, tokens = len(whole) < context + 1, len(whole[start : context + 1])
-        if not tokens:
-            return None
-        return TextLikelihood(
-            given[:tokens], self._log_probabilities(alone[: tokens + 1]), float(given[-1]) if fits else None
-        )
+        rows = [[*whole, tokenizer.bos][: context + 1] for whole in wholes]
+        sizes = [len(whole[start : context + 1]) for whole, start in zip(wholes, starts, strict=True)]
+        short = [row[: size + 1] for row, size in zip(alone, sizes, strict=True)]
+        read = token_log_probabilities(self.model, [*rows, *short], precision=self.precision, what=what)
+        found: list[TextLikelihood | None] = []
+        for i, (size, start) in enumerate(zip(sizes, starts, strict=True)):
+            given, by_itself = (read[n].numpy() for n in (i, len(texts) + i))
+            end = float(given[-1]) if len(wholes[i]) < context + 1 else None
+            found.append(TextLikelihood(given[start - 1 :][:size], by_itself, end) if size else None)
+        return found
 
-    def _log_probabilities(self, row: Sequence[int]) -> Float[np.ndarray, " token"]:
-        dtype, device = forward.resolve_dtype(self.precision, self.model), next(self.model.parameters()).device
-        losses = forward.token_losses(self.model, torch.tensor([list(row)], device=device), dtype=dtype)
-        return -losses[0].double().cpu().numpy()
+
+def _joint(text: GradedText) -> str:
+    """What stands between a prompt and its continuation."""
+    return "" if not text.prompt or text.completion[:1].isspace() else " "
 
 
 def _measured(rubric: Rubric) -> tuple[list[Axis], list[Axis]]:

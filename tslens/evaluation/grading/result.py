@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -47,6 +46,8 @@ class GradesResult(Result):
     story: Int[Tensor, " text"]
     """Of a control, the number of the story it is made of; -1 for a text."""
     score: Float[Tensor, "text axis repetition"]
+    twins: Float[Tensor, "twin text axis"]
+    """The scores that untrained twins of the grader give the controls, NaN elsewhere; no twin where none was asked."""
     failures: list[str]
     """The texts without any score, by number, and why."""
     trust: dict[str, str]
@@ -135,8 +136,3 @@ class GradesResult(Result):
         if self.failures:
             lines.append(f"{len(self.failures)} texts could not be graded: " + "; ".join(self.failures[:5]))
         return "\n".join(lines)
-
-
-def empty_scores(texts: int, axes: int, repetitions: int) -> Float[Tensor, "text axis repetition"]:
-    """Scores that are not there yet."""
-    return torch.full((texts, axes, repetitions), math.nan)

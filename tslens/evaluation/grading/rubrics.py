@@ -15,7 +15,7 @@ from tslens.parsing import parse_toml
 from tslens.paths import absent
 
 TEN = tuple(range(1, 11))
-DAMAGED = ("shuffled", "cut", "with errors", "foreign")
+DAMAGED = ("shuffled", "cut", "stopped", "with errors", "foreign")
 """The damages that controls are made by."""
 WRONG = "wrong ending"
 """A control that is no damage: the wrong continuation that a suite gives, compared with its right one."""
