@@ -118,6 +118,7 @@ from _graded import graded
 from _instructed import instructed
 from _models import study
 from _runs import Plan, StudyRuns, planned
+from _seeds import over_seeds_of
 from _verdicts import judged
 
 from tslens import load
@@ -162,9 +163,9 @@ train = stories(source, split="train")
 usual = reference(asked.training, asked.training.name)
 
 
-def plan(name: str, shape: str, objective: str = "next token") -> Plan:
+def plan(name: str, shape: str, objective: str = "next token", seed: int = 0) -> Plan:
     changes = {} if objective == "next token" else {"objective.name": objective}
-    return planned(shape, 0, seed=0, what=name.partition(" ")[0], changes=changes)
+    return planned(shape, 0, seed=seed, what=name.partition(" ")[0], changes=changes)
 
 
 PLAIN = {"128x4": plan("plain", "128x4")}
@@ -174,12 +175,23 @@ PUBLISHED, OOD = tuple(TOLD), "instruct held out"
 ON_MADE = {"objective.name": "instruct", "data.limit": 14_000}
 HELD_OUT = {"objective.name": "instruct", "objective.filter": "held-out combinations"}
 TOLD[OOD] = planned("128x4", 0, seed=0, what="instruct-ood", changes=HELD_OUT)
+SEEDS = 3
+"""Of a plain model, one behind instructions, and one with combinations held out."""
 
 
-def trained(orders: str) -> "dict[str, LanguageModel]":
+def of_seed(seed: int) -> "tuple[dict[str, Plan], dict[str, Plan]]":
+    """The runs of a seed: the plain one, and those that are told what to write."""
+    plain = {"128x4": plan("plain", "128x4", seed=seed)}
+    told = {"instruct 4": plan("instruct", "128x4", "instruct", seed=seed)}
+    return plain, told | {OOD: planned("128x4", 0, seed=seed, what="instruct-ood", changes=HELD_OUT)}
+
+
+def trained(
+    orders: str, plain: "Mapping[str, Plan]" = PLAIN, told: "Mapping[str, Plan]" = TOLD
+) -> "dict[str, LanguageModel]":
     """The models that this study trains where they are missing; those that are told what to write, on `orders`."""
     found: dict[str, LanguageModel] = {}
-    for stories_of, plans in ((source, PLAIN), (orders, TOLD)):
+    for stories_of, plans in ((source, plain), (orders, told)):
         runs = StudyRuns(stories_of, asked.options.out)
         runs.train(dict(plans.values()))
         found |= {name: load(str(runs.folder / made[0])) for name, made in plans.items()}
@@ -299,6 +311,14 @@ def instructions(models: "Mapping[str, LanguageModel]", orders: str) -> None:
     print(graded, control)
 
 
+def over_seeds(orders: str) -> None:
+    """Whether pairs and instructions say the same of models of other seeds."""
+    told = list(stories(orders, split="validation", limit=INSTRUCTIONS))
+    found = over_seeds_of([trained(orders, *of_seed(seed)) for seed in range(SEEDS)], told, PAIRS)
+    found.to_csv(folder / "seeds.csv", index=False, float_format="%.6g")
+    print(found.to_string())
+
+
 def made_instructions() -> None:
     """Whether a model trained on generated stories keeps what real ones lack: summaries and morals."""
     runs = StudyRuns("made:instruct", asked.options.out)
@@ -325,4 +345,5 @@ else:
     damaged()
     over_training()
     instructions(models, orders)
+    over_seeds(orders)
     made_instructions()

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -104,6 +104,9 @@ def test_what_untrained_twins_tell_too_is_not_trusted(true, texts, story, scores
     assert found.trust == grades.trust
     table = found.summary().set_index(["damage", "axis"])["highest_twin"]
     assert table["with errors", "grammar"] > 5 > 1 > abs(table["cut", "plot"])
+    marked, bare = (one.figure().axes[0] for one in (found, replace(found, highest_twin=found.low * torch.nan)))
+    assert len(marked.collections) == len(bare.collections) + 1 and "twins" in marked.get_xlabel()
+    assert "twins" not in bare.get_xlabel()
     kept = GradesResult.load(grades.save(tmp_path))
     assert controlled(kept, story).trust == grades.trust and torch.allclose(kept.twins, grades.twins, equal_nan=True)
 

@@ -89,7 +89,8 @@ class ControlsResult(Result):
         return frame
 
     def figure(self) -> "Figure":
-        """Each difference with its interval; those that decide are marked. Without any control all are empty."""
+        """Each difference with its interval, and the highest of untrained twins; those that decide are marked. Without
+        any control all are empty."""
         from tslens import plots
 
         kept = torch.isfinite(self.difference)
@@ -101,7 +102,12 @@ class ControlsResult(Result):
         ]
         low, high = (torch.where(torch.isfinite(v), v, self.difference)[kept].numpy() for v in (self.low, self.high))
         label = "score of the true ending less that of the damaged or wrong one; * decides"
-        return plots.bars(names, self.difference[kept].numpy(), low=low, high=high, title=self.grader, x_label=label)
+        twins = self.highest_twin[kept].numpy() if torch.isfinite(self.highest_twin).any() else None
+        if twins is not None:
+            label += "\nmark: the highest of its untrained twins"
+        return plots.bars(
+            names, self.difference[kept].numpy(), low=low, high=high, baseline=twins, title=self.grader, x_label=label
+        )
 
     def __str__(self) -> str:
         told = ", ".join(f"{axis}: {said}" for axis, said in self.trust.items())
