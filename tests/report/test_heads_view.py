@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from tslens import report
 from tslens.report import ReportData
+from tslens.report import page as page_module
 
 LAYERS, HEADS, TOKENS = 3, 4, 20
 
@@ -194,6 +196,34 @@ def test_no_view_of_heads_sticks_out(opened: tuple[Any, ReportData], width: int)
         page("document.querySelector('#large').close()")
     finally:
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_story_whose_attention_was_left_out_is_said(
+    opener: Callable[[Path], Any], made: Callable[..., ReportData], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lens shows the second story of three, whose attention found no room; the heads say so until they move."""
+    fit = page_module._fit
+
+    def without_the_second(*given: Any) -> Any:
+        found = fit(*given)
+        return replace(found, attended=(found.attended[0], 0, found.attended[2]))
+
+    monkeypatch.setattr(page_module, "_fit", without_the_second)
+    data = made(layers=LAYERS, heads=HEADS, tokens=TOKENS, stories=3)
+    page = opener(report.write(report.draw(data), tmp_path / "report.html"))
+    shown = page.one("#head-detail .text").text
+    assert not page.one("#head-absent").is_displayed()
+    page("location.hash = 'story=1'")
+    page.until("!document.querySelector('#head-absent').hidden")
+    titles = page("return JSON.parse(document.querySelector('#data').textContent).stories.map((s) => s.title)")
+    said = f"The attention of {titles[1]} is not on this page; the heads still show {titles[0]}."
+    assert page.one("#head-absent").text == said and page.one("#head-detail .text").text == shown
+    page("location.hash = 'story=2'")
+    page.until("document.querySelector('#head-absent').hidden")
+    assert page.one("#head-detail .text").text != shown
+    for wrong in ("story=1e9", "story=constructor", "story=-1"):
+        page(f"location.hash = {wrong!r}")
+    assert not page.one("#head-absent").is_displayed() and page.complaints() == []
 
 
 def test_a_page_without_attention_has_no_such_controls(

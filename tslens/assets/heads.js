@@ -10,11 +10,11 @@ function headsSection({ heads, stories, vocabulary }) {
     heads, vocabulary, layers, width, withAttention: stories.filter((s) => s.attention),
     head: heads.start, story: 0, colour: "role", lit: null, token: null, first: null, layer: false, from: true, rows: null, cells: [],
     legend: el("ul", { class: "legend", "aria-label": "Roles: press one to see it alone" }),
-    about: el("div"), matrix: el("div", { class: "matrix", id: "head-matrix", role: "img" }), scale: el("p", { class: "muted small" }),
+    absent: el("p", { class: "muted small", id: "head-absent", role: "status", hidden: "" }), about: el("div"), matrix: el("div", { class: "matrix", id: "head-matrix", role: "img" }), scale: el("p", { class: "muted small" }),
     hint: el("p", { class: "muted small" }), text: el("p", { class: "text" }), sheet: el("ul", { class: "sheet", id: "head-sheet", "aria-live": "off" }), looks: el("div", { id: "head-looks", "aria-live": "off" }), measured: el("ul", { class: "scores", "aria-label": "What was measured of this head" }),
   };
   const picture = headMap(view);
-  byId("heads-view").append(headChoices(view, picture), el("div", { class: "heads" }, el("div", { class: "panel" }, picture, view.legend), headDetail(view)));
+  byId("heads-view").append(headChoices(view, picture), view.absent, el("div", { class: "heads" }, el("div", { class: "panel" }, picture, view.legend), headDetail(view)));
   chooseTokens(view);
   if (view.withAttention.length) view.large = largeAttention(view);
   drawThumbnails(view);
@@ -31,6 +31,7 @@ function followAddress(view, stories) {
   follow("head", (value) => { const head = placeOf(value, view.layers, view.width); if (head !== null && head !== view.head) selectHead(view, head, false); });
   follow("story", (value) => {
     const story = view.withAttention.findIndex((s) => String(view.number(s)) === value);
+    sayAbsent(view, story === -1 ? stories[Number(value)] : null);
     if (story === -1 || story === view.story) return;
     view.storyField.value = String(story);
     showStory(view, story);
@@ -45,7 +46,15 @@ function followAddress(view, stories) {
   follow("view", (value) => { if (value === "layer") showLayer(view, true); else if (value === "large") view.large?.open(); });
 }
 
+// The heads stay where they are when another section shows a story whose attention the page does not hold.
+function sayAbsent(view, story) {
+  const left = story && view.withAttention.length;
+  view.absent.hidden = !left;
+  view.absent.textContent = left ? `The attention of ${story.title} is not on this page; the heads still show ${view.withAttention[view.story].title}.` : "";
+}
+
 function showStory(view, story) {
+  sayAbsent(view, null);
   view.story = story;
   view.token = null;
   limitFirst(view);
