@@ -39,13 +39,13 @@ def token_log_probabilities(
     Lines of like length are read together, `batch_tokens` with their padding at a time.
     """
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
-    found: dict[int, Float[Tensor, " token"]] = {}
+    found = {i: torch.zeros(0, dtype=torch.float64) for i, line in enumerate(lines) if len(line) < 2}
     for group in progress.track(list(_batches(lines, batch_tokens)), what):
         tokens = torch.zeros(len(group), len(lines[group[-1]]), dtype=torch.long)
         for place, i in enumerate(group):
             tokens[place, : len(lines[i])] = torch.tensor(lines[i])
         read = -forward.token_losses(model, tokens.to(device), dtype=dtype).cpu().double()
-        found |= {i: read[place, : max(0, len(lines[i]) - 1)] for place, i in enumerate(group)}
+        found |= {i: read[place, : len(lines[i]) - 1] for place, i in enumerate(group)}
     return [found[i] for i in range(len(lines))]
 
 
@@ -71,9 +71,9 @@ def first_of_ending(prompt: Sequence[int], whole: Sequence[int]) -> int:
 
 
 def _batches(lines: Sequence[Sequence[int]], batch_tokens: int) -> list[list[int]]:
-    """The lines' places in groups of like length, the longest line of each last."""
+    """The places of lines of two tokens or more in groups of like length, the longest line of each last."""
     groups: list[list[int]] = [[]]
-    for i in sorted(range(len(lines)), key=lambda i: len(lines[i])):
+    for i in sorted((i for i, line in enumerate(lines) if len(line) > 1), key=lambda i: len(lines[i])):
         if groups[-1] and len(lines[i]) * (len(groups[-1]) + 1) > batch_tokens:
             groups.append([])
         groups[-1].append(i)

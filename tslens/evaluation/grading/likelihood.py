@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 INSTRUCTIONS = "instructions"
 MEASURES = {
     "grammar": "log-probability of the least expected tenth of the tokens",
-    "consistency": "how much more probable the prompt makes the continuation, per token",
+    "consistency": "how much more probable the continuation is after its prompt than after others, per token",
     "plot": "log-probability that the story ends where the continuation ends",
-    INSTRUCTIONS: "how much more probable the instructions make the story, per token",
+    INSTRUCTIONS: "how much more probable the story is after its instructions than after others, per token",
 }
 """What stands for each axis, by rank among true endings. No log-probability stands for creativity or an age."""
 TWINS = 7
@@ -35,6 +35,8 @@ TWINS = 7
 its twins fail with probability q (1 - q)^7, at most 7^7 / 8^8 = 0.049, whatever the controls and q are."""
 LEAST = 40
 """True endings among which a text is ranked, at least; as many as a verdict is compared with."""
+OTHERS = 2
+"""Other prompts, after which a text is read too."""
 TOO_LONG, NO_ENDINGS = "the prompt fills the model's context", "its prompt has no right and wrong endings"
 
 
@@ -44,8 +46,8 @@ class TextLikelihood:
 
     given: Float[np.ndarray, " token"]
     """After the prompt."""
-    alone: Float[np.ndarray, " token"]
-    """Without the prompt."""
+    elsewhere: Float[np.ndarray, " known"]
+    """After other prompts, their mean; empty where none can be read."""
     end: float | None
     """That the story ends where the text does; None for a text that the context does not hold."""
 
@@ -53,10 +55,11 @@ class TextLikelihood:
         """What stands for an axis, over the first tokens of the text; higher is better. The end has no length."""
         if axis == "plot":
             return math.nan if self.end is None else self.end
-        given = self.given[:tokens]
         if axis == "grammar":
+            given = self.given[:tokens]
             return float(np.sort(given)[: max(1, len(given) // 10)].mean())
-        return float(given.sum() - self.alone[:tokens].sum()) / len(given)
+        known = min(tokens, len(self.given), len(self.elsewhere))
+        return float((self.given[:known] - self.elsewhere[:known]).mean()) if known else math.nan
 
 
 @dataclass
@@ -68,18 +71,22 @@ class LikelihoodGrader:
 
     The text and each true ending are compared over as many tokens as both have, because a prompt says more about the
     beginning of what follows than about the rest: by the whole texts, short ones would rank above long ones. The gain
-    by the prompt is the pointwise mutual information per token (compare Holtzman et al. 2021, arXiv 2104.08315). An
-    axis without a measure in `MEASURES` gets no score, and neither does consistency behind instructions, where this
-    gain says how they are followed. A text that does not fit the context is read up to its end, without the ending
-    where `plot` looks for it, so it has no score for `plot`.
+    by the prompt is the pointwise mutual information per token, given that a story was begun (domain conditional,
+    Holtzman et al. 2021, arXiv 2104.08315): beside no prompt at all gibberish may gain more than stories do. An axis
+    without a measure in `MEASURES` gets no score, and neither does consistency behind instructions, where this gain
+    says how they are followed. A text that does not fit the context is read up to its end, without the ending where
+    `plot` looks for it, so it has no score for `plot`.
     """
 
     model: "LanguageModel"
     true: Sequence[GradedText]
-    """True endings, which should be none of the texts to be graded."""
+    """True endings, which should be none of the texts to be graded. Two of their prompts, those of middle length, are
+    the other prompts."""
     precision: str = "float32"
     is_settled: bool = True
     name: str = ""
+    elsewhere: list[str] = field(init=False, repr=False)
+    """The other prompts."""
     _ranked: list[TextLikelihood] = field(default_factory=list, repr=False)
     """Of the true endings."""
     _others: dict[tuple[str, str, str], Float[np.ndarray, " true"]] = field(default_factory=dict, repr=False)
@@ -89,6 +96,9 @@ class LikelihoodGrader:
 
     def __post_init__(self) -> None:
         self.name = self.name or f"{LIKELIHOOD} {name_of(self.model)}"
+        prompts = sorted({text.prompt for text in self.true if text.prompt.strip()}, key=lambda one: (len(one), one))
+        middle = max(0, (len(prompts) - OTHERS) // 2)
+        self.elsewhere = prompts[middle : middle + OTHERS]
 
     def check(self, rubric: Rubric) -> None:
         """InputError if none of the rubric's axes has a measure, or if too few true endings are given for them."""
@@ -159,28 +169,43 @@ class LikelihoodGrader:
 
     def read(self, texts: Sequence[GradedText], what: str = "texts") -> list[TextLikelihood | None]:
         """What the model says of each text; None if the prompt fills its context."""
+        own = self._after([text.prompt for text in texts], texts, what)
+        others = [
+            self._after([prompt] * len(texts), texts, f"{what} after another prompt {n}")
+            for n, prompt in enumerate(self.elsewhere, 1)
+        ]
+        found: list[TextLikelihood | None] = []
+        for i, (text, (given, end)) in enumerate(zip(texts, own, strict=True)):
+            told = [after[i][0] for after, prompt in zip(others, self.elsewhere, strict=True) if prompt != text.prompt]
+            known = min((len(row) for row in told), default=0)
+            elsewhere = np.mean([row[:known] for row in told], axis=0) if known else np.empty(0)
+            found.append(TextLikelihood(given, elsewhere, end) if len(given) else None)
+        return found
+
+    def _after(
+        self, prompts: Sequence[str], texts: Sequence[GradedText], what: str
+    ) -> list[tuple[Float[np.ndarray, " token"], float | None]]:
+        """The log-probabilities of each text's tokens after a prompt, as far as the context reaches, and that it ends
+        the story; None where the context does not hold the whole."""
         tokenizer, context = story_tokenizer_of(self.model), spec_of(self.model, compressors=True).n_ctx
-        prompts = [text.prompt for text in texts]
-        endings = [_joint(text) + text.completion.rstrip() for text in texts]
-        before, alone = tokenizer.encode(prompts), tokenizer.encode(endings)
+        endings = [_joint(prompt, text) for prompt, text in zip(prompts, texts, strict=True)]
+        before = dict(zip(once := list(dict.fromkeys(prompts)), tokenizer.encode(once), strict=True))
         wholes = tokenizer.encode([prompt + ending for prompt, ending in zip(prompts, endings, strict=True)])
-        starts = [first_of_ending(prompt, whole) for prompt, whole in zip(before, wholes, strict=True)]
+        starts = [first_of_ending(before[prompt], whole) for prompt, whole in zip(prompts, wholes, strict=True)]
         # One place more than the context: the last token is predicted and never fed.
         rows = [[*whole, tokenizer.bos][: context + 1] for whole in wholes]
-        sizes = [len(whole[start : context + 1]) for whole, start in zip(wholes, starts, strict=True)]
-        short = [row[: size + 1] for row, size in zip(alone, sizes, strict=True)]
-        read = token_log_probabilities(self.model, [*rows, *short], precision=self.precision, what=what)
-        found: list[TextLikelihood | None] = []
-        for i, (size, start) in enumerate(zip(sizes, starts, strict=True)):
-            given, by_itself = (read[n].numpy() for n in (i, len(texts) + i))
-            end = float(given[-1]) if len(wholes[i]) < context + 1 else None
-            found.append(TextLikelihood(given[start - 1 :][:size], by_itself, end) if size else None)
+        read = token_log_probabilities(self.model, rows, precision=self.precision, what=what)
+        found = []
+        for one, whole, start in zip(read, wholes, starts, strict=True):
+            said = one.numpy()
+            size = len(whole[start : context + 1])
+            found.append((said[start - 1 :][:size], float(said[-1]) if len(whole) < context + 1 else None))
         return found
 
 
-def _joint(text: GradedText) -> str:
-    """What stands between a prompt and its continuation."""
-    return "" if not text.prompt or text.completion[:1].isspace() else " "
+def _joint(prompt: str, text: GradedText) -> str:
+    """A continuation as it stands behind a prompt."""
+    return ("" if not prompt or text.completion[:1].isspace() else " ") + text.completion.rstrip()
 
 
 def _measured(rubric: Rubric) -> tuple[list[Axis], list[Axis]]:
