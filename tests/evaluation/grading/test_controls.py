@@ -4,16 +4,21 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 import torch
 
 from tests.evaluation.grading.conftest import Judge
+from tslens import stats
 from tslens.errors import InputError
-from tslens.evaluation.grading import ControlsResult, GradedText, GradesResult, controlled, grade
+from tslens.evaluation.grading import Axis, ControlsResult, GradedText, GradesResult, controlled, grade, trust
 from tslens.evaluation.grading.controls import CONTROLS, LEAST, ORDERS, controls, true_endings
 from tslens.evaluation.grading.grade import plan
+from tslens.evaluation.grading.likelihood import TWINS
 from tslens.evaluation.grading.result import INTACT
 from tslens.evaluation.grading.rubrics import DAMAGED
+from tslens.evaluation.grading.trust import ControlRow
+from tslens.stats import Interval
 from tslens.stories.sentences import sentences
 
 
@@ -86,12 +91,15 @@ def test_what_untrained_twins_tell_too_is_not_trusted(true, texts, story, scores
         return scores_of(GradedText("", text.completion))
 
     def lucky(text):
-        return dull(text) | ({"grammar": 2} if kinds.get(text) == "with errors" else {})
+        orders = (
+            {"grammar": 10} if kinds.get(text) == "orders" else {}
+        )  # who obeys orders tells the damage all the same
+        return dull(text) | ({"grammar": 2} if kinds.get(text) == "with errors" else orders)
 
     judge = Trained(scores_of, of_twins=[dull, lucky, dull])
     grades = grade(texts, judge, story, controls(true))
     assert grades.trust == {
-        "grammar": "untrustworthy (1 of 3 untrained twins pass too)",
+        "grammar": "untrustworthy (1 of 3 untrained twins tell it too)",
         "creativity": "no control",
         "consistency": "trusted",
         "plot": "trusted",
@@ -109,6 +117,45 @@ def test_what_untrained_twins_tell_too_is_not_trusted(true, texts, story, scores
     assert "twins" not in bare.get_xlabel()
     kept = GradesResult.load(grades.save(tmp_path))
     assert controlled(kept, story).trust == grades.trust and torch.allclose(kept.twins, grades.twins, equal_nan=True)
+
+
+@pytest.mark.parametrize(("fall", "told"), [(1, False), (3, True)])
+def test_a_twin_must_tell_half_as_far(true, texts, story, scores_of, kinds, fall, told):
+    """The judge tells errors by four points; a twin that tells them by one, though surely, says little beside it."""
+
+    def twin(text):
+        return {axis.name: 5 - fall * (kinds.get(text) == "with errors") for axis in story.axes}
+
+    trust = grade(texts, Trained(scores_of, of_twins=[twin]), story, controls(true)).trust["grammar"]
+    assert trust == ("untrustworthy (1 of 1 untrained twins tell it too)" if told else "trusted")
+
+
+@pytest.mark.parametrize(("damages", "spread"), [(1, 0), (1, 1.5), (1, 4), (2, 3)])
+def test_an_untrained_grader_is_seldom_trusted(damages, spread):
+    """Of graders that tell a damage by chance alone or, apart from noise, by a number drawn for each, hardly more than
+    5% are trusted beside seven drawn alike; of those that tell it by seven standard errors 1% lose trust by chance."""
+    rng, runs, n = np.random.default_rng(damages), 4000, 25
+    axis = Axis("a", "?", (), (), tuple(DAMAGED[:damages]))
+
+    def rows(means):
+        found = []
+        for damage, mean in zip(axis.hit_by, means, strict=True):
+            interval = stats.mean_interval(mean + rng.normal(size=n) * n**0.5)
+            found.append(ControlRow(damage, "a", True, interval, interval, interval, n))
+        orders = Interval(0.0, -0.1, 0.1, 0.95, "t")
+        return [*found, ControlRow(ORDERS, "a", True, orders, orders, orders, n)]
+
+    def trusted(means):
+        own = rows(means)
+        if trust._trust(own, axis) != "trusted":
+            return None
+        twins = (rows(spread * rng.normal(size=damages)) for _ in range(TWINS))
+        return not any(trust._tells_too(own, twin, axis) for twin in twins)
+
+    drawn = [trusted(spread * rng.normal(size=damages)) for _ in range(runs)]
+    assert sum(map(bool, drawn)) / runs <= 0.06
+    if not spread:
+        assert [trusted([7.0] * damages) for _ in range(1000)].count(False) <= 20
 
 
 def test_twins_are_asked_only_where_the_judge_would_be_trusted(true, texts, story):

@@ -8,6 +8,7 @@ from tslens.errors import InputError
 from tslens.evaluation.copies.cutting import read_written
 from tslens.evaluation.grading import GradedText, compare, grade, read_texts
 from tslens.evaluation.grading.graders import Failure, Grade, TableGrader
+from tslens.evaluation.grading.texts import joint
 
 ROWS = [
     {"prompt": "A cat", "completion": ' ran, "far"\naway.', "model": "a", "sample": 0, "ending": None, "tokens": 3},
@@ -104,3 +105,12 @@ def test_a_table_by_another_rubric(tmp_path, story):
     (tmp_path / "t.csv").write_text("prompt,completion,style\nA,b,7\n")
     with pytest.raises(InputError, match="no score by the rubric 'story'; give a column of grammar"):
         TableGrader(tmp_path / "t.csv").grade([GradedText("A", "b")], story)
+
+
+MARKS = (", who ran.", ". It ran.", "!", "'s dog ran.", "’ll go.", " ran.", "\nran.", "", "…")
+WORDS = ("ran.", "3 dogs.", '"Hi," he said.', "“Hi.”", "'tis so.", "'Stop!' he said.", "(so)", "ça")
+
+
+def test_a_mark_follows_a_beginning_at_once_and_a_word_after_a_space():
+    assert [joint(one) for one in MARKS] == [""] * len(MARKS)
+    assert [joint(one) for one in WORDS] == [" "] * len(WORDS)

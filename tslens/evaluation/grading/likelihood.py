@@ -13,7 +13,7 @@ from tslens.errors import InputError
 from tslens.evaluation.grading.graders import LIKELIHOOD, Failure, Grade, lowest
 from tslens.evaluation.grading.rubrics import Axis, Rubric
 from tslens.evaluation.grading.stated import RARE, can_be_judged, margins, verdict
-from tslens.evaluation.grading.texts import GradedText
+from tslens.evaluation.grading.texts import GradedText, joint
 from tslens.evaluation.lines import first_of_ending, token_log_probabilities
 from tslens.evaluation.scores import VERDICTS
 from tslens.models import name_of, spec_of, story_tokenizer_of
@@ -31,8 +31,9 @@ MEASURES = {
 }
 """What stands for each axis, by rank among true endings. No log-probability stands for creativity or an age."""
 TWINS = 7
-"""Untrained twins that read the controls. If a share q of untrained graders passes them, one of these does where all of
-its twins fail with probability q (1 - q)^7, at most 7^7 / 8^8 = 0.049, whatever the controls and q are."""
+"""Untrained twins that read the controls of a grader. If a share q of untrained graders tells a damage, one of these
+does where all of its twins fail with probability q (1 - q)^7, at most 7^7 / 8^8 = 0.049. By chance a twin tells one
+damage in 0.025, but seldom half as far as a grader of a clear difference: of 7 standard errors in 0.006 of runs."""
 LEAST = 40
 """True endings among which a text is ranked, at least; as many as a verdict is compared with."""
 OTHERS = 2
@@ -47,7 +48,7 @@ class TextLikelihood:
     given: Float[np.ndarray, " token"]
     """After the prompt."""
     elsewhere: Float[np.ndarray, " known"]
-    """After other prompts, their mean; empty where none can be read."""
+    """After other prompts, their mean; empty where none can be read, and of a text without a prompt."""
     end: float | None
     """That the story ends where the text does; None for a text that the context does not hold."""
 
@@ -176,8 +177,9 @@ class LikelihoodGrader:
         ]
         found: list[TextLikelihood | None] = []
         for i, (text, (given, end)) in enumerate(zip(texts, own, strict=True)):
-            told = [after[i][0] for after, prompt in zip(others, self.elsewhere, strict=True) if prompt != text.prompt]
-            known = min((len(row) for row in told), default=0)
+            rows = [after[i][0] for after, prompt in zip(others, self.elsewhere, strict=True) if prompt != text.prompt]
+            told = [row for row in rows if len(row)] if text.prompt.strip() else []
+            known = min(map(len, told), default=0)
             elsewhere = np.mean([row[:known] for row in told], axis=0) if known else np.empty(0)
             found.append(TextLikelihood(given, elsewhere, end) if len(given) else None)
         return found
@@ -205,7 +207,7 @@ class LikelihoodGrader:
 
 def _joint(prompt: str, text: GradedText) -> str:
     """A continuation as it stands behind a prompt."""
-    return ("" if not prompt or text.completion[:1].isspace() else " ") + text.completion.rstrip()
+    return (joint(text.completion) if prompt else "") + text.completion.rstrip()
 
 
 def _measured(rubric: Rubric) -> tuple[list[Axis], list[Axis]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from tslens.evaluation.grading.texts import GradedText
+from tslens.evaluation.grading.texts import GradedText, joint
 from tslens.evaluation.lines import ending_log_probabilities
 from tslens.evaluation.scores import FAIL, PARTIAL, SUCCESS
 from tslens.evaluation.suites import BETWEEN
@@ -75,5 +75,4 @@ def _first_sentence(completion: str) -> str:
     """The first sentence that has a letter, as it goes on after the prompt, with a full stop if it has no end."""
     told = [one for one in sentences(completion) if any(sign.isalpha() for sign in one)]
     said = told[0] if told else completion.strip()
-    joint = " " if said[:1].isalnum() or said[:1] in "\"“‘'(" else ""
-    return f"{joint}{said}{'.' if said[-1:].isalnum() else ''}"
+    return f"{joint(said)}{said}{'.' if said[-1:].isalnum() else ''}"

@@ -1,5 +1,6 @@
 """Texts to be graded, and the files that hold them: JSON lines or CSV, one text a row, more columns allowed."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from tslens.stories.readers import checked_text
 PROMPT = ("prompt", "beginning", "instructions")
 COMPLETION = ("completion", "continuation", "story")
 OTHERS = ("model", "ending", "expected", "rejected")
+_JOINED = re.compile(r"\s|['’](?:s|t|d|m|ll|re|ve)\b|[^\w\"“‘'(]|$")
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,12 @@ class GradedText:
     def is_empty(self) -> bool:
         """Whether the continuation says nothing: it has the lowest score on every axis."""
         return not self.completion.strip()
+
+
+def joint(continuation: str) -> str:
+    """What stands between a beginning and its continuation: a space, but before white space, a mark or the rest of a
+    contraction nothing."""
+    return "" if _JOINED.match(continuation) else " "
 
 
 def read_texts(path: str | Path) -> list[GradedText]:

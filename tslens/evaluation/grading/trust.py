@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 RAISED = 0.1
 """Of the highest score of an axis: a rise by orders in a text that the interval of a trusted grader excludes."""
+TOLD = 0.5
+"""Of the grader's mean difference: what a twin must reach on every damage, with its interval above zero, to tell it."""
 TRUSTED, UNTRUSTWORTHY, UNTESTED = "trusted", "untrustworthy", "no control"
 
 
@@ -43,8 +45,8 @@ class ControlsResult(Result):
     """Paired differences of scores, true ending minus damaged or wrong one, by damage and axis. A grader is trusted on
     an axis only if at least 20 stories have both scores for every damage that hits the axis, the 95% interval of each
     damage lies above zero, that of orders in a text excludes a rise by a tenth of the scale, and none of the grader's
-    untrained twins passes the same. Else it is untrustworthy on this axis. What no damage hits cannot be proved: there
-    the axis has no control."""
+    untrained twins tells the same damages (`TOLD`). Else it is untrustworthy on this axis. What no damage hits cannot
+    be proved: there the axis has no control."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("pair",)
     essential: ClassVar[tuple[str, ...]] = ("damage", "axis", "decides", "difference", "low", "high", "stories")
@@ -120,9 +122,9 @@ def controlled(grades: GradesResult, rubric: Rubric) -> ControlsResult:
     trust = {axis.name: _trust(rows, axis) for axis in rubric.axes}
     twins = [_rows(replace(grades, score=scores[..., None]), rubric) for scores in grades.twins]
     for axis in rubric.axes:
-        passed = sum(_trust(of_twin, axis) == TRUSTED for of_twin in twins)
-        if passed and trust[axis.name] == TRUSTED:
-            trust[axis.name] = f"{UNTRUSTWORTHY} ({passed} of {len(twins)} untrained twins pass too)"
+        tell = sum(_tells_too(rows, of_twin, axis) for of_twin in twins)
+        if tell and trust[axis.name] == TRUSTED:
+            trust[axis.name] = f"{UNTRUSTWORTHY} ({tell} of {len(twins)} untrained twins tell it too)"
 
     differences = [[of_twin[i].difference.estimate for of_twin in twins] for i in range(len(rows))]
     by_twins = [[one for one in of_row if not math.isnan(one)] for of_row in differences]
@@ -182,6 +184,16 @@ def _means(pairs: Float[np.ndarray, "story side"], top: int) -> tuple[Interval, 
     sides = (stats.mean_interval(side, least_error=np.sqrt(ROUNDING / n)) for side in pairs.T)
     intact, damaged = (replace(one, low=max(one.low, 1.0), high=min(one.high, float(top))) for one in sides)
     return intact, damaged, stats.mean_interval(-np.diff(pairs)[:, 0], least_error=np.sqrt(2 * ROUNDING / n)), n
+
+
+def _tells_too(own: Sequence[ControlRow], twin: Sequence[ControlRow], axis: Axis) -> bool:
+    """Whether a twin tells every damage of an axis that the grader tells, and at least `TOLD` times as far."""
+    both = [
+        (a.difference, b.difference)
+        for a, b in zip(own, twin, strict=True)
+        if a.axis == axis.name and a.damage in axis.hit_by and a.stories >= LEAST
+    ]
+    return bool(both) and all(b.low > 0 and b.estimate >= TOLD * a.estimate for a, b in both)
 
 
 def _trust(rows: Sequence[ControlRow], axis: Axis) -> str:
