@@ -3,6 +3,7 @@ import html
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,13 @@ def test_a_long_path_breaks_where_its_card_ends(made: Callable[..., ReportData])
     page = report.draw(made())
     assert re.search(r"ol\.findings li *\{[^}]*overflow-wrap: *anywhere", page)
     assert re.search(r"\bp *\{[^}]*overflow-wrap: *break-word", page)
+
+
+def test_the_first_line_says_which_stories_were_read(made: Callable[..., ReportData]) -> None:
+    data = replace(made(stories=3), source="tales.txt, 9 stories", remark="It was trained on <others>.")
+    first = re.search(r'<p class="eyebrow">(.*?)</p>', report.draw(data))
+    said = f"read on {len(data.loss.nats)} stories: tales.txt, 9 stories. It was trained on &lt;others&gt;."
+    assert first is not None and first[1] == f"<b>tslens report</b> {said}"
 
 
 def test_the_page_names_no_other_place(made: Callable[..., ReportData]) -> None:

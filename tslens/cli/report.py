@@ -44,6 +44,10 @@ Live = Annotated[
 ]
 
 
+MOST_SHOWN = 40
+"""Stories that a page shows: of twelve layers each takes 40 kB that cannot be cut."""
+
+
 def report(
     *,
     model: Model,
@@ -65,7 +69,7 @@ def report(
     text
         A story of your own to show with attention and lens, before the others; may be given several times.
     shown
-        Stories to show with attention and lens.
+        Stories to show with attention and lens, at most 40.
     twins
         Untrained models of the same shape whose labels are counted beside the model's, on 100 stories (p = 0.05 at best
         with 19); 0 leaves them out. Their counts are kept: only the first page of a model takes longer.
@@ -78,7 +82,7 @@ def report(
     folder, name = models.available().get(model) or Path(model), page.display_name(model)
     place = out or (folder / "report.html" if folder in runs.by_name().values() else Path(f"{name}-report.html"))
     page.check_writable(place)
-    _check(shown, twins)
+    _check(max(shown, len(text or ())) if shown > 0 else shown, twins)
     _check_model(loaded := models.load(model), live)
     data = page.compute(
         loaded,
@@ -96,9 +100,14 @@ def report(
 
 
 def _check(shown: int, twins: int) -> None:
+    """InputError for a number of stories or twins that is none, or for more stories than a page of 2 MB holds."""
     for option, value, least in (("--shown", shown, 1), ("--twins", twins, 0)):
         if value < least:
             raise InputError(f"{option} is {value}; give {least} or more.")
+    if shown > MOST_SHOWN:
+        raise InputError(
+            f"{shown} stories to show are too many for a page that anybody opens; give at most {MOST_SHOWN}."
+        )
 
 
 def _check_model(model: "LanguageModel", live: bool | None) -> None:
