@@ -16,12 +16,14 @@ Numbers = Callable[[Path], list[float]]
 INTERVAL = ("count", "low", "high")
 SIGNED = r"(-?[\d.]+)"
 GRADED = ("difference", "low", "high")
+BESIDE_TWINS = ("highest_twin", "difference", "low", "high")
 CALLED = ("success", "success, low", "success, high")
 KAPPA = ("kappa", "kappa_low", "kappa_high")
 FAITHFUL = ("faithfulness", "low", "high")
 AGAINST = ("against, any tokens", "labelled")
 AGAINST_BY_CLASS = ("against, same part of speech", "labelled")
 NULL = ("without_reading", "without_reading_low", "without_reading_high")
+SEEDS = ("mean", "low", "high")
 VALUE, SCORE = ("value", "low", "high"), ("score", "low", "high")
 
 
@@ -370,7 +372,7 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
     ("evaluation", rf"one layer [\d.]+ \([^;]*; {NUMBER} less, {NUMBER} to {NUMBER}\)",
      row("evaluation/instruct-grades", "model", "instruct 4", VALUE, axis="instructions", group="all",
          what="score less instruct 1's")),
-    ("evaluation", rf"that never saw an instruction highest, {NUMBER} \({NUMBER} to {NUMBER}\)",
+    ("evaluation", rf"that never saw an instruction {NUMBER} \({NUMBER} to {NUMBER}\)",
      row("evaluation/instruct-grades", "model", "128x4", VALUE, axis="instructions", group="all", what="score")),
     ("evaluation", rf"either \(rank correlation {SIGNED}, {SIGNED} to {NUMBER}\)",
      row("evaluation/instruct-grades", "model", "instruct 4", VALUE, axis="instructions", group="all",
@@ -381,7 +383,7 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
     ("evaluation", rf"{NUMBER} more of a summary's word pairs \({SIGNED} to {NUMBER}\)",
      row("evaluation/instruct-made", "model", "instruct made", VALUE, measure="summary", group="all",
          what="beyond other instructions")),
-    ("evaluation", rf"{NUMBER} more morals \({SIGNED} to {NUMBER}\)",
+    ("evaluation", rf"{SIGNED} more morals \({SIGNED} to {NUMBER}\)",
      row("evaluation/instruct-made", "model", "instruct made", VALUE, measure="moral", group="all",
          what="beyond other instructions")),
     ("evaluation", rf"asked for is not written \({NUMBER}, {NUMBER} to {NUMBER}\)",
@@ -391,6 +393,19 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
          what="beyond other instructions")),
     ("evaluation", rf"after a sentence by plot {NUMBER}, {NUMBER} to {NUMBER}, of",
      row("evaluation/damages", "damage", "stopped", ("auroc", "low", "high"), axis="plot")),
+    ("evaluation", rf"Three seeds agree \(grammar {NUMBER}, {NUMBER} to {NUMBER}, consistency",
+     row("evaluation/seeds", "measure", "pairs of grammar", SEEDS, model="128x4")),
+    ("evaluation", rf"consistency {NUMBER}, {NUMBER} to {NUMBER}, plot {NUMBER}, {NUMBER} to {NUMBER}, over seeds",
+     lambda figures: [value for axis in ("consistency", "plot") for value in
+                      row("evaluation/seeds", "measure", f"pairs of {axis}", SEEDS, model="128x4")(figures)]),
+    ("evaluation", rf"Over three seeds it is {NUMBER} for four layers \({NUMBER} to {NUMBER}\)",
+     row("evaluation/seeds", "measure", "words beyond those of others, all", SEEDS, model="instruct 4")),
+    ("evaluation", rf"and {NUMBER} for models that never saw one \({NUMBER} to {NUMBER}\)",
+     row("evaluation/seeds", "measure", "words beyond those of others, all", SEEDS, model="128x4")),
+    ("evaluation", rf"over three seeds {NUMBER} \({SIGNED} to {NUMBER}\) and {NUMBER} \({NUMBER} to {NUMBER}\)",
+     lambda figures: [value for model in ("instruct held out", "instruct 4")
+                      for value in row("evaluation/seeds", "measure", "words beyond those of others, held out", SEEDS,
+                                       model=model)(figures)]),
     ("evaluation", rf"not by pairs of entities \({SIGNED}, {SIGNED} to {NUMBER}\)",
      row("evaluation/card-ranks", "row", "entities, pairs", ("rho", "low", "high"))),
     ("evaluation", rf"and by pairs of plot \({NUMBER}, {NUMBER} to {NUMBER}\)",
@@ -410,12 +425,32 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      lambda figures: [-n for n in row("evaluation/cut-at-50-grades", "first", "128x4", ("difference", "high", "low"),
                                       second="true endings", axis="grammar",
                                       grader="likelihood of stories2M")(figures)]),
-    ("evaluation", rf"than what 128x4 writes there \(by {NUMBER}, {NUMBER} to {NUMBER}\)",
-     lambda figures: [-n for n in row("evaluation/beginnings-grades", "first", "128x4", ("difference", "high", "low"),
-                                      second="untrained", axis="consistency",
-                                      grader="likelihood of stories260K")(figures)]),
-    ("evaluation", rf"permuted weights are trusted on plot \({NUMBER} for a cut end, {NUMBER} to {NUMBER}\)",
-     row("evaluation/beginnings-controls", "damage", "cut", GRADED, axis="plot", grader="likelihood of untrained")),
+    ("evaluation", rf"its own grammar {NUMBER} above stories260K's \({NUMBER} to {NUMBER}\)",
+     lambda figures: [-n for n in row("evaluation/cut-at-50-grades", "first", "stories260K",
+                                      ("difference", "high", "low"), second="stories2M", axis="grammar",
+                                      grader="likelihood of stories2M")(figures)]),
+    ("evaluation", rf"and in consistency by {NUMBER} \({NUMBER} to {NUMBER}\), stories260K by",
+     lambda figures: [-n for n in row("evaluation/cut-at-50-grades", "first", "128x4", ("difference", "high", "low"),
+                                      second="true endings", axis="consistency",
+                                      grader="likelihood of stories2M")(figures)]),
+    ("evaluation", rf"by stories2M {NUMBER}, {SIGNED} to {NUMBER}, with {NUMBER} of the prompts at one end",
+     row("evaluation/cut-at-50-grades", "first", "128x4", (*GRADED, "at_an_end"), second="untrained", axis="grammar",
+         grader="likelihood of stories2M")),
+    ("evaluation", rf"finds {NUMBER} for errors, where it finds {NUMBER} \({NUMBER} to {NUMBER}\)",
+     row("evaluation/beginnings-controls", "damage", "with errors", BESIDE_TWINS, axis="grammar",
+         grader="likelihood of stories2M")),
+    ("evaluation", rf"and {NUMBER} for another's ending, where it finds {NUMBER} \({NUMBER} to {NUMBER}\)",
+     row("evaluation/beginnings-controls", "damage", "foreign", BESIDE_TWINS, axis="consistency",
+         grader="likelihood of stories2M")),
+    ("evaluation", rf"one of them tells as well \({NUMBER} beside {NUMBER}, {NUMBER} to {NUMBER}\)",
+     row("evaluation/beginnings-controls", "damage", "cut", BESIDE_TWINS, axis="plot",
+         grader="likelihood of stories2M")),
+    ("evaluation", rf"that stops after a sentence \({NUMBER} beside {NUMBER}, {NUMBER} to {NUMBER}\)",
+     row("evaluation/beginnings-controls", "damage", "stopped", BESIDE_TWINS, axis="plot",
+         grader="likelihood of stories2M")),
+    ("evaluation", rf"after our beginnings from gibberish \({NUMBER}, {SIGNED} to {NUMBER}\)",
+     row("evaluation/beginnings-grades", "first", "128x4", GRADED, second="untrained", axis="consistency",
+         grader="likelihood of stories260K")),
 ]  # fmt: skip
 
 
