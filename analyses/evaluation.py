@@ -14,15 +14,16 @@ an interval without one half, as many as are expected by chance: 128x4 has 0.60 
 What is written after the prompts is called fail, partial or success by the log-probabilities of stories2M and
 stories260K: by how probable its first sentence makes the right ending beside the wrong one, compared with 40 sentences
 of other stories. Both tell the right ending from the wrong one in every suite (stories2M by 1.64 of two steps, 1.38 to
-1.90, of facts, and by 0.76, 0.49 to 1.03, of reasoning), permuted weights in none (of facts 0.04, -0.13 to 0.21). With
-matching of words they agree little, but more than not at all (stories2M's quadratic kappa of facts is 0.19, 0.11 to
-0.26; permuted weights' 0.02, -0.02 to 0.07), and so they do with each other (0.10, 0.03 to 0.17). Of further sentences
-of other stories stories2M calls 0.03 a success on facts (0.02 to 0.06) and 0.04 on context (0.02 to 0.07), of its own
-texts 0.08 (0.03 to 0.18) and 0.14 (0.07 to 0.25), which is surely more on context alone; behind another prompt than
-they were written for the same texts get 0.03 (0.01 to 0.11) and 0.03 (0.01 to 0.11); those of 128x4 get 0.05 (0.02 to
-0.13) and 0.12 (0.06 to 0.23) there, and 0.06 (0.02 to 0.15) and 0.10 (0.05 to 0.20) behind their own. The gibberish
-that permuted weights write it calls a success in 0.24 (0.15 to 0.36), behind another prompt in 0.20 (0.12 to 0.32), and
-a fail in 0.23 (0.14 to 0.35), so it can judge only what is language.
+1.90, of facts, and by 0.76, 0.49 to 1.03, of reasoning), permuted weights in none (of facts 0.04, -0.13 to 0.21), and
+of seven such twins of stories2M the highest tells them by 0.04. With matching of words they agree little, but more than
+not at all (stories2M's quadratic kappa of facts is 0.19, 0.11 to 0.26; permuted weights' 0.02, -0.02 to 0.07), and so
+they do with each other (0.10, 0.03 to 0.17). Of further sentences of other stories stories2M calls 0.03 a success on
+facts (0.02 to 0.06) and 0.04 on context (0.02 to 0.07), of its own texts 0.08 (0.03 to 0.18) and 0.14 (0.07 to 0.25),
+which is surely more on context alone; behind another prompt than they were written for the same texts get 0.03 (0.01 to
+0.11) and 0.03 (0.01 to 0.11); those of 128x4 get 0.05 (0.02 to 0.13) and 0.12 (0.06 to 0.23) there, and 0.06 (0.02 to
+0.15) and 0.10 (0.05 to 0.20) behind their own. The gibberish that permuted weights write it calls a success in 0.24
+(0.15 to 0.36), behind another prompt in 0.20 (0.12 to 0.32), and a fail in 0.23 (0.14 to 0.35), so it can judge only
+what is language.
 
 What models write after our beginnings and after real stories is graded on ten steps by the same log-probabilities, with
 the true endings of the latter as one more writer. Such a grader prefers its own texts: after half a story stories2M
@@ -65,7 +66,7 @@ grammar (0.44, 0.40 to 0.47), and so does a story that stops (0.45, 0.41 to 0.48
 0.33 to 0.45), as another's ending does (0.39, 0.32 to 0.47). A salad of their words loses on all four axes (AUROC 0.95
 to 1.00).
 
-Models trained behind instructions write 0.26 of the words asked for (four layers; 0.24 to 0.28), 0.06 more than for
+Models trained behind instructions write 0.26 of the words asked for (four layers; 0.24 to 0.29), 0.06 more than for
 other instructions (0.04 to 0.08), and so they do with one layer (0.07, 0.06 to 0.09); a model that never saw an
 instruction writes 0.03 more (0.02 to 0.05), which is 0.04 less than one layer's (0.00 to 0.08). Over three seeds it is
 0.05 for four layers (0.04 to 0.07) and 0.03 for models that never saw one (0.00 to 0.06). Of combinations held out of
