@@ -32,9 +32,9 @@ HITS: dict[str, tuple[str, ...]] = {
     "foreign": ("consistency",),
     "salad": ("grammar", "consistency", "plot"),
 }
-"""The axes that each damage hits: sentences in another order; the end cut off in mid-sentence; the end left
-out after a whole sentence; planted grammar errors;
-the ending of another story; words in random order, drawn by their frequency. None hits creativity."""
+"""The axes that each damage hits: sentences in another order; the end cut off in mid-sentence; the end left out
+after a whole sentence; planted grammar errors; the ending of another story; words in random order, drawn by their
+frequency. None hits creativity."""
 LEAST_WORDS = 8
 """A text with fewer words is not cut."""
 

@@ -130,10 +130,12 @@ def test_a_twin_must_tell_half_as_far(true, texts, story, scores_of, kinds, fall
     assert trust == ("untrustworthy (1 of 1 untrained twins tell it too)" if told else "trusted")
 
 
-@pytest.mark.parametrize(("damages", "spread"), [(1, 0), (1, 1.5), (1, 4), (2, 3)])
-def test_an_untrained_grader_is_seldom_trusted(damages, spread):
-    """Of graders that tell a damage by chance alone or, apart from noise, by a number drawn for each, hardly more than
-    5% are trusted beside seven drawn alike; of those that tell it by seven standard errors 1% lose trust by chance."""
+@pytest.mark.parametrize(
+    ("damages", "spread", "most"), [(1, 0, 0.03), (1, 1.5, 0.06), (1, 4, 0.06), (2, 3, 0.06), (2, 10, 0.1)]
+)
+def test_an_untrained_grader_is_seldom_trusted(damages, spread, most):
+    """Of graders that tell a damage by chance alone or, apart from noise, by a number drawn for each, 5 to 9% at most
+    are trusted beside seven drawn alike; of those that tell it by seven standard errors 1% lose trust by chance."""
     rng, runs, n = np.random.default_rng(damages), 4000, 25
     axis = Axis("a", "?", (), (), tuple(DAMAGED[:damages]))
 
@@ -153,7 +155,7 @@ def test_an_untrained_grader_is_seldom_trusted(damages, spread):
         return not any(trust._tells_too(own, twin, axis) for twin in twins)
 
     drawn = [trusted(spread * rng.normal(size=damages)) for _ in range(runs)]
-    assert sum(map(bool, drawn)) / runs <= 0.06
+    assert sum(map(bool, drawn)) / runs <= most
     if not spread:
         assert [trusted([7.0] * damages) for _ in range(1000)].count(False) <= 20
 

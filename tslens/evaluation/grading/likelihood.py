@@ -33,7 +33,7 @@ MEASURES = {
 TWINS = 7
 """Untrained twins that read the controls of a grader. If a share q of untrained graders tells a damage, one of these
 does where all of its twins fail with probability q (1 - q)^7, at most 7^7 / 8^8 = 0.049. By chance a twin tells one
-damage in 0.025, but seldom half as far as a grader of a clear difference: of 7 standard errors in 0.006 of runs."""
+damage in 0.025, but seldom half as far as a grader of a clear difference."""
 LEAST = 40
 """True endings among which a text is ranked, at least; as many as a verdict is compared with."""
 OTHERS = 2
@@ -190,7 +190,7 @@ class LikelihoodGrader:
         """The log-probabilities of each text's tokens after a prompt, as far as the context reaches, and that it ends
         the story; None where the context does not hold the whole."""
         tokenizer, context = story_tokenizer_of(self.model), spec_of(self.model, compressors=True).n_ctx
-        endings = [_joint(prompt, text) for prompt, text in zip(prompts, texts, strict=True)]
+        endings = [_behind(prompt, text) for prompt, text in zip(prompts, texts, strict=True)]
         before = dict(zip(once := list(dict.fromkeys(prompts)), tokenizer.encode(once), strict=True))
         wholes = tokenizer.encode([prompt + ending for prompt, ending in zip(prompts, endings, strict=True)])
         starts = [first_of_ending(before[prompt], whole) for prompt, whole in zip(prompts, wholes, strict=True)]
@@ -205,7 +205,7 @@ class LikelihoodGrader:
         return found
 
 
-def _joint(prompt: str, text: GradedText) -> str:
+def _behind(prompt: str, text: GradedText) -> str:
     """A continuation as it stands behind a prompt."""
     return (joint(text.completion) if prompt else "") + text.completion.rstrip()
 
