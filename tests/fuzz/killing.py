@@ -7,6 +7,7 @@ hits the command and not its imports.
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import stat
@@ -15,6 +16,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+REMEDY = re.compile(r"tslens (train --resume \S+?)\.?(?:\s|$)")
+"""A command that a refusal names to go on."""
 
 
 def _die_at_write(number: int | None) -> Callable[[], int]:
@@ -93,7 +97,7 @@ def _undisturbed(plan: dict[str, Any], name: str, home: Path) -> tuple[float, in
 def rehearse(plan: dict[str, Any], home: Path) -> list[dict[str, Any]]:
     """Run every command of the plan undisturbed, and then killed so many times and again; a report of each kill.
 
-    A refusal because a run is there already is followed by the command that it names.
+    A refusal is followed by the command that it names, if any.
     """
     drawn, found = random.Random(plan["seed"]), []
     for name, words in plan["commands"].items():
@@ -103,8 +107,8 @@ def rehearse(plan: dict[str, Any], home: Path) -> list[dict[str, Any]]:
             how = {"after": drawn.random() * took} if number % 2 else {"write": drawn.randint(1, writes)}
             killed = _run(place, words, home / name / f"{number}-killed", **how)
             again = _run(place, words, said)
-            then = plan["then"].get(name) if again == 2 else None
-            resumed = None if then is None else _run(place, then, home / name / f"{number}-then")
+            named = REMEDY.search(Path(f"{said}.err").read_text()) if again == 2 else None
+            resumed = _run(place, named[1].split(), home / name / f"{number}-then") if named else None
             found.append({"name": name, "place": str(place), "said": str(said), "how": how})
             found[-1] |= {"killed": killed, "again": again, "resumed": resumed}
     return found

@@ -26,8 +26,6 @@ NEEDS = {
     name: ("tiny", "tales.txt", "suite.toml", *(["runs/small"] if "small" in words else []))
     for name, words in COMMANDS.items()
 }
-THEN = {"train": "train --resume killed".split()}
-"""What goes on with a run that is there already, as the refusal says."""
 ANSWERS = {"train": ("runs/killed",), "pack": ("p",), "report": ("r.html",)}
 """What a command makes, but for the folder `o`."""
 TIMES = re.compile(rb'"(tokens_per_second|waiting_share|\w*seconds)": [^,}\n]+(, )?')
@@ -47,7 +45,7 @@ def answer(place: Path, name: str) -> dict[str, bytes]:
 
 def rehearsed(valid: Path, home: Path, kills: int, seed: int) -> list[dict[str, Any]]:
     """The reports of `killing.py`."""
-    plan = {"valid": str(valid), "kills": kills, "seed": seed, "commands": COMMANDS, "needs": NEEDS, "then": THEN}
+    plan = {"valid": str(valid), "kills": kills, "seed": seed, "commands": COMMANDS, "needs": NEEDS}
     (home / "plan.json").write_text(json.dumps(plan))
     environment = os.environ | dict.fromkeys(NO_NETWORK, "1") | {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
     environment |= {"TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": str(ROOT)}
@@ -68,7 +66,9 @@ def fault(one: dict[str, Any], home: Path) -> str:
     if one["again"] == 2 and (len(lines) != 1 or not lines[0].isprintable()):
         return f"refused, but not in one line: {said[-2000:]}"
     if one["again"] == 2 and one["resumed"] is None:
-        return f"refused: {said[-500:]}" if name != "train" else ""
+        return f"refused, and names nothing that goes on: {said[-500:]}"
+    if one["again"] == 2 and name != "train":
+        return f"refused: {said[-500:]}"
     if one["resumed"] not in (None, 0):
         then = Path(one["said"].replace("-said", "-then") + ".err").read_text()
         return f"what the refusal says did not work: {said[-500:]} {then[-1500:]}"
