@@ -299,6 +299,9 @@ def test_files_of_another_layout_are_refused(tmp_path: Path) -> None:
     merges.write_text("t h\nth q\n")
     with pytest.raises(ValueError, match=r"the merge 'th q', unknown to vocab\.json"):
         Tokenizer.from_gpt2(vocab, merges)
+    vocab.write_text(json.dumps(json.loads(vocab.read_text()) | {"zz": 7}))
+    with pytest.raises(ValueError, match="has two tokens of one id, '.' and 'zz'"):
+        Tokenizer.from_gpt2(vocab, merges)
     vocab.write_text('{"a": 0}')
     with pytest.raises(ValueError, match="lacks some of the 256 bytes"):
         Tokenizer.from_gpt2(vocab, merges)

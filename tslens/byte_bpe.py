@@ -76,6 +76,9 @@ def read_files(vocab: Path, merges: Path) -> tuple[Ids, Merges]:
         raise InputError(f"{vocab} is not a byte-level vocabulary (it lacks some of the 256 bytes); give GPT-2's")
     if not all(type(number) is int and 0 <= number < MOST for number in ids.values()):
         raise InputError(f"{vocab} has a token whose id is no whole number below {MOST:,}; give GPT-2's")
+    of_id = {number: token for token, number in ids.items()}
+    if shared := next(((token, of_id[number]) for token, number in ids.items() if of_id[number] != token), None):
+        raise InputError(f"{vocab} has two tokens of one id, {shared[0]!r} and {shared[1]!r}; give GPT-2's")
     bad = next((row for row in rows if len(row) != 2 or not {*row, "".join(row)} <= ids.keys()), None)
     if bad is not None:
         raise InputError(f"{merges} has the merge {' '.join(bad)!r}, unknown to {vocab.name}; give a matching pair")

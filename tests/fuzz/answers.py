@@ -55,10 +55,11 @@ OF_RESULTS = "result.json"
 READERS = {".json": _in_json, ".jsonl": _in_lines, ".csv": _in_table, ".html": _in_page}
 
 
-def no_number(printed: str) -> str:
-    """The first number that is none of what was printed; empty if there is none."""
-    found = NO_NUMBER.search(printed)
-    return found[0] if found else ""
+def no_number(printed: str, names: str = "") -> str:
+    """The first number that is none of what was printed; empty if there is none. What stands in `names`, a text that
+    holds names alone, is a name and no number."""
+    given = {found[0] for found in NO_NUMBER.finditer(names)}
+    return next((found[0] for found in NO_NUMBER.finditer(printed) if found[0] not in given), "")
 
 
 def no_number_written(folder: Path, since: float) -> str:

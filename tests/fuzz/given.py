@@ -117,6 +117,8 @@ class Surface:
     """In `make test-all`."""
     may_stop: bool = False
     """Whether a valid answer may take long, and is then stopped by Ctrl-C."""
+    names: bool = False
+    """Whether all that the files hold are names, which are printed as they were given, `inf` too."""
 
 
 def _words(*commands: str) -> tuple[tuple[str, ...], ...]:
@@ -198,7 +200,7 @@ SURFACES: dict[str, Surface] = {
     "texts as csv": Surface(("texts.csv", "rubric.toml", "scores.csv", "tales.txt"), ("texts.csv",), _words(GRADE.replace(".jsonl", ".csv")), 10),
     "scores": Surface(("texts.jsonl", "rubric.toml", "scores.csv", "tales.txt"), ("scores.csv",), _words(GRADE), 17),
     "labels": Surface(("texts.jsonl", "rubric.toml", "labels.csv"), ("labels.csv",), _words("eval label --texts texts.jsonl --rubric rubric.toml --out labels.csv"), 8, may_stop=True),
-    "preferences": Surface(("prefs.csv", "prefs.jsonl"), ("prefs.*",), _words("eval rank prefs.csv", "eval rank prefs.jsonl"), 17),
+    "preferences": Surface(("prefs.csv", "prefs.jsonl"), ("prefs.*",), _words("eval rank prefs.csv", "eval rank prefs.jsonl"), 17, names=True),
     "pairs": Surface(("tiny", "pairs.jsonl", "pairs.csv", "pairs.txt", "tales.txt"), ("pairs.*",), _words(*(f"eval pairs --model tiny --pairs pairs.{kind} --n-gram {of}" for kind in ("jsonl", "csv", "txt") for of in ("none", "tales.txt"))), 20),
     "prompts": Surface(
         ("tiny", "prompts.jsonl", "prompts.csv", "prompts.txt", "prompts.toml"), ("prompts.*",),

@@ -53,6 +53,8 @@ class Case:
     stop: float = 0.0
     """After so many seconds it is stopped by Ctrl-C, as what was asked for is long; 0 for never."""
     environment: dict[str, str] = field(default_factory=dict)
+    names: str = ""
+    """What the command was given that holds names alone, which it prints as they are."""
 
     def __str__(self) -> str:
         return f"cd {self.folder} && tslens {shlex.join(self.arguments)}"[:4_000]
@@ -193,9 +195,9 @@ def leftovers(folder: Path) -> list[str]:
     return found
 
 
-def fault(report: Report, folder: Path, *, stop: float = 0.0, longest: float = LONGEST) -> str:
+def fault(report: Report, folder: Path, *, stop: float = 0.0, longest: float = LONGEST, names: str = "") -> str:
     """What is wrong with the end of a case, in words; empty if nothing is. It may have been stopped by Ctrl-C after
-    `stop` seconds."""
+    `stop` seconds. `names` is of a `Case`."""
     said = report.out + report.err
     if any(word in said for word in ("Traceback", "this is a defect", "panicked")):
         return "a traceback"
@@ -209,16 +211,16 @@ def fault(report: Report, folder: Path, *, stop: float = 0.0, longest: float = L
         return "it asked for more memory than there is"
     if left := leftovers(folder):
         return f"left behind: {', '.join(left)}"
-    return _refusal_fault(report) if report.code == 2 else _answer_fault(report, folder)
+    return _refusal_fault(report) if report.code == 2 else _answer_fault(report, folder, names)
 
 
-def _answer_fault(report: Report, folder: Path) -> str:
+def _answer_fault(report: Report, folder: Path, names: str) -> str:
     """What is wrong with an answer; empty if nothing is."""
     if report.code != 0:
         return ""
     if not (report.out + report.err).strip():
         return "it said nothing"
-    if found := no_number(report.out):
+    if found := no_number(report.out, names):
         return f"a number that is none: {found!r}"
     if found := no_number_written(folder, report.began):
         return f"a number that is none was written: {found}"
@@ -242,7 +244,7 @@ def check(runner: Runner, case: Case, about: object = "") -> str:
     """Run a case. What is wrong with its end, with the command and the folder, which is kept; empty, and the folder
     removed, if nothing is."""
     report = runner.run(case)
-    wrong = fault(report, case.folder, stop=case.stop, longest=runner.longest)
+    wrong = fault(report, case.folder, stop=case.stop, longest=runner.longest, names=case.names)
     if not wrong:
         shutil.rmtree(case.folder, ignore_errors=True)
         return ""

@@ -26,6 +26,13 @@ def test_a_word_is_no_number(said: str, tmp_path: Path) -> None:
     assert not fault(Report(0, said, ""), tmp_path)
 
 
+def test_a_name_that_was_given_is_no_number(tmp_path: Path) -> None:
+    table = Report(0, "inf  0.3 -1.4 2.1", "")
+    assert not fault(table, tmp_path, names="p,a,inf,a\n")
+    assert fault(table, tmp_path, names="p,a,nan,a\n") == "a number that is none: 'inf'"
+    assert fault(Report(0, "inf  nan -1.4 2.1", ""), tmp_path, names="p,a,inf,a\n") == "a number that is none: 'nan'"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "number"),
     [

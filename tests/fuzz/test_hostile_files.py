@@ -55,7 +55,8 @@ def run(surface: Surface, cases: int, first: int, valid: Path, folder: Path, run
         change(copied(surface, valid, place) / file, kind, number)
         if vouched:
             vouch(place / file)
-        case = Case(place, command, STOP if surface.may_stop else 0.0, {"TSLENS_CACHE": str(place / "cache")})
+        names = (place / file).read_text("utf-8", "replace") if surface.names and (place / file).is_file() else ""
+        case = Case(place, command, STOP if surface.may_stop else 0.0, {"TSLENS_CACHE": str(place / "cache")}, names)
         wrong.append(check(runner, case, f"{file} changed by {kind!r}, {number}, vouched: {vouched}"))
     report_all(wrong)
 
