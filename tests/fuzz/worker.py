@@ -91,10 +91,12 @@ def _run(case: dict[str, Any]) -> dict[str, Any]:
 
 def serve(reports: int, hangs: str) -> None:
     """Run the cases of stdin until it ends."""
+    import anthropic  # noqa: F401
     import datasets  # noqa: F401
     import matplotlib.pyplot
     import pandas  # noqa: F401
     import pyarrow.parquet  # noqa: F401
+    import sae_lens  # noqa: F401
     import torch
     import transformer_lens  # noqa: F401
     import transformers  # noqa: F401
