@@ -184,21 +184,28 @@ def read_config(folder: str | Path) -> dict[str, Any]:
         raise _lacking(path)
     config = files.read_json(path)
     if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise InputError(f"{path} is not that of a tslens model of format {FORMAT}.")
+        theirs = isinstance(config, dict) and "model_type" in config
+        remedy = f" It is a model of Hugging Face's layout: hf:{folder} names it." if theirs else ""
+        raise InputError(f"{path} is not that of a tslens model of format {FORMAT}.{remedy}")
     if config != _vouched(config):
         what = "its values do not match its hash" if "config_sha256" in config else "it has no 'config_sha256'"
         raise InputError(f"{path} was altered: {what}. {RESTORE}")
+    try:
+        check_types(config)
+    except InputError as error:
+        raise InputError(f"{path} was altered: {error} {RESTORE}") from None
+    return config
+
+
+def check_types(config: dict[str, Any]) -> None:
+    """InputError for a value of a config that is read and has another type than `RECORDED` says."""
     for key, kind in RECORDED.items():
         *tables, name = key.split(".")
         table: Any = config
         for outer in tables:
             table = table.get(outer) if isinstance(table, dict) else None
         if isinstance(table, dict) and name in table:
-            try:
-                typed(key, kind, table[name])
-            except InputError as error:
-                raise InputError(f"{path} was altered: {error} {RESTORE}") from None
-    return config
+            typed(key, kind, table[name])
 
 
 def _lacking(path: Path) -> InputError:

@@ -50,6 +50,7 @@ OTHERS: dict[str, dict[str, Any]] = {
         "attn_types": ["global", "local"],
     },
     "grouped heads, layer norm": {"act_fn": "gelu_new", "n_key_value_heads": 2},
+    "groups of one head, layer norm": {"act_fn": "gelu_new", "n_key_value_heads": 4},
     "capped scores, normed queries": {"attn_scores_soft_cap": 2.0, "use_qk_norm": True, "act_fn": "relu"},
     "bias of the unembedding": {"act_fn": "gelu_new"},
 }
@@ -380,7 +381,7 @@ def test_other_refusals(made_words: Tokenizer, refused: Any, tmp_path: Any) -> N
     with refused("in bfloat16 are the fast forward's"):
         forward.resolve_dtype("bfloat16", model)
     assert forward.resolve_dtype("auto", model) is torch.float32
-    with refused("has no folder of tslens"):
+    with refused("which such a folder does not hold"):
         models.save(model, tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
     with refused("longer than this model's context of 40"):

@@ -219,6 +219,10 @@ SURFACES: dict[str, Surface] = {
     "GPT-2": _of_folder("gpt2"), "GPT-Neo": _of_folder("gpt-neo"), "Pythia": _of_folder("gpt-neox"), "Llama": _of_folder("hf-llama"),
     "weights in parts": _of_folder("parts"), "an older folder": _of_folder("older", "vocab.json", "merges.txt"),
     **{f"positions of {kind}": _of_folder(kind, "config.json") for kind in ("neox-linear", "neox-llama3", "llama-linear", "llama-llama3", "llama-wide")},
+    "TransformerLens's": Surface(
+        ("hooked", "plain", "tales.txt"), ("hooked/*.*", "plain/*.*"),
+        _words(*(f"{command} --model {of} --stories tales.txt --limit 4" for of in ("hooked", "plain") for command in ("loss", "analyze heads"))), 21,
+    ),
     "what was kept": Surface(("tiny", "tales.txt", "pairs.jsonl", "suite.toml", "prompts.txt", "cache"), ("cache/**/*.*",), KEPT, 42),
     "what was kept of a run": Surface(
         ("runs/kept", "tales.txt"), ("runs/kept/*/**/*.*",),
@@ -261,6 +265,8 @@ def _make() -> None:
         Path(f"{name}.toml").write_text(text, encoding="utf-8")
     _write_folders(tokenizer)
     _run("export --model rotary --to llama2c --out llama")
+    _run("export --model tiny --to transformer-lens --out plain")
+    _run("export --model hf:gpt-neox --to transformer-lens --out hooked")
     _run("stories pack tales.txt --out packed --vocab 300")
     _run("stories make --n 30 --instruct --out instructed.txt")
     _run("eval write --model tiny --prompts prompts.txt --n 1 --limit-tokens 3 --beams 0 --store store")

@@ -67,6 +67,10 @@ def without_tslens(code: str, folder: Path, python: str | Path = sys.executable)
         ("gpt_neox", {"rope_parameters": LINEAR, "tie_word_embeddings": True, "use_parallel_residual": False}),
         ("llama", {"rope_parameters": LLAMA3, "num_key_value_heads": 1}),
         ("llama", {"head_dim": 12}),
+        ("gpt_neox", {"rope_parameters": {"rope_type": "default", "rope_theta": 10.0, "partial_rotary_factor": 1.0}}),
+        ("gpt2", {"activation_function": "relu", "scale_attn_by_inverse_layer_idx": True}),
+        ("gpt2", {"activation_function": "gelu", "tie_word_embeddings": False, "n_inner": 24}),
+        ("gpt2", {"activation_function": "silu", "scale_attn_weights": False}),
     ],
 )
 def test_a_model_of_transformers_goes_back(kind: str, changes: Any, tokenizer: Tokenizer, tmp_path: Path) -> None:

@@ -337,7 +337,7 @@ def test_what_is_no_model(folder: Path, in_tmp: Path) -> None:
     with pytest.raises(ValueError, match="is not JSON"):
         huggingface.read(folder)
     (folder / "config.json").unlink()
-    with pytest.raises(ValueError, match=r"has no config\.json"):
+    with pytest.raises(ValueError, match=r"there is no .*config\.json: .* is no Hugging Face model"):
         huggingface.read(folder)
     with pytest.raises(ValueError, match=r"'../../x' is neither a folder nor a hub id"):
         huggingface.read("../../x")
@@ -353,6 +353,41 @@ def test_an_id_without_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with refused(r"somebody/stories is not in the hub's cache.*offline.*hf:FOLDER"):
         huggingface.read("somebody/stories")
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
+def test_what_is_no_file_has_the_right_sentence(name: str, tmp_path: Path, tokenizer: Tokenizer, refused: Any) -> None:
+    folder = saved(tmp_path / "theirs", tiny("gpt2"), tokenizer)
+    for makes, said in (
+        (os.mkfifo, f"{name} is a pipe, not a file"),
+        (lambda path: path.symlink_to("lost"), f"{name} is a link to lost, which leads to no file"),
+        (os.mkdir, f"{name} is a folder, not a file"),
+    ):
+        (folder / name).rmdir() if (folder / name).is_dir() else (folder / name).unlink()
+        makes(folder / name)
+        with refused(said):
+            huggingface.read(folder)
+
+
+def test_a_folder_of_the_hub_s_layout_named_as_ours(tmp_path: Path, tokenizer: Tokenizer, refused: Any) -> None:
+    folder = saved(tmp_path / "theirs", tiny("gpt2"), tokenizer)
+    with refused(f"It is a model of Hugging Face's layout: hf:{folder} names it."):
+        models.load(folder)
+
+
+def test_a_small_vocabulary_says_nothing_of_its_own(tmp_path: Path, tokenizer: Tokenizer, capfd: Any) -> None:
+    folder = saved(tmp_path / "theirs", tiny("gpt2", bos_token_id=50256, eos_token_id=50256), tokenizer)
+    capfd.readouterr()
+    assert cli.main(["export", f"hf:{folder}", "--to", "hf", "--out", str(tmp_path / "out")]) == 0
+    assert "[transformers]" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("OWNER/NAME", "NAME"), ("NAME@v1.0", "NAME@v1.0"), ("OWNER/NAME@refs/pr/1", "NAME@refs-pr-1"), (".", None)],
+)
+def test_the_name_of_an_id(source: str, name: str | None) -> None:
+    assert huggingface.name_of(source) == (name or Path.cwd().name)
 
 
 @pytest.mark.thorough

@@ -139,6 +139,18 @@ def test_a_model_without_a_record_or_roles_is_drawn(made: Callable[..., ReportDa
     assert "carries no record of its training" in page
 
 
+@pytest.mark.parametrize(
+    ("known", "shown"),
+    [({"validation_loss": 1.985}, "1.985 nats"), ({"bits_per_byte": 0.782}, "0.782 bits per byte"), ({}, None)],
+)
+def test_a_model_that_was_saved_with_some_facts(
+    made: Callable[..., ReportData], known: dict[str, float], shown: str | None
+) -> None:
+    page = report.draw(made(config=known))
+    assert (shown is None) == ("validation, at the end" not in page)
+    assert shown is None or f">{shown}<" in page
+
+
 def test_both_validation_losses_say_of_what_they_are(made: Callable[..., ReportData]) -> None:
     config = {"recipe": {"train": {"validation_stories": 300}}, "data": {"validation_stories": 722}}
     page = report.draw(made(config=config | {"validation_loss": 1.985, "bits_per_byte": 0.782}))

@@ -24,10 +24,10 @@ def export(model: Model, *, to: Format, out: Path | None = None) -> None:
     Parameters
     ----------
     to
-        `hf`: a folder that transformers loads, with GPT-2's, GPT-Neo's or Llama's architecture. `transformer-lens`: a
-        configuration and weights of TransformerLens, of any HookedTransformer. `llama2c`: a checkpoint and a tokenizer
-        for llama2.c, of a Llama-style model. `gguf`: one file with the tokenizer in it, of a Llama-style model (needs
-        the extra `tslens[gguf]`).
+        `hf`: a folder that transformers loads, with GPT-2's, GPT-Neo's, GPT-NeoX's or Llama's architecture.
+        `transformer-lens`: a configuration and weights of TransformerLens, of any HookedTransformer. `llama2c`: a
+        checkpoint and a tokenizer for llama2.c, of a Llama-style model. `gguf`: one file with the tokenizer in it, of a
+        Llama-style model (needs the extra `tslens[gguf]`).
     out
         The new folder. Default: the model's name and the format, such as stories2M-hf.
     """
@@ -56,9 +56,9 @@ def _difference(model: "LanguageModel", folder: Path, named: dict[str, str]) -> 
     from transformers import AutoModelForCausalLM
 
     from tslens.forward import logits
-    from tslens.models.export.to_huggingface import without_bars
+    from tslens.models.huggingface.family import quiet
 
     tokens = torch.randint(0, model.cfg.d_vocab, (1, model.cfg.n_ctx), generator=torch.Generator().manual_seed(0))
-    with without_bars(), torch.no_grad():
+    with quiet(), torch.no_grad():
         theirs = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, **named).eval()
         return float((theirs(tokens).logits - logits(model, tokens)).abs().max())

@@ -1,9 +1,11 @@
 """The spec of a HookedTransformer, read from its configuration and weights."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.models.bounds import refuse_wild
@@ -44,14 +46,19 @@ def read(model: "LanguageModel") -> Spec:
     if not c.n_layers:
         raise InputError("This model has no layer, so that there is nothing to analyse. Give one with 1 or more.")
     refuse_wild(model.named_parameters())
+    return shape_with(model, dict(model.named_parameters()))
+
+
+def shape_with(model: "LanguageModel", weights: Mapping[str, Tensor]) -> Spec:
+    """As `read`, of a model with these weights, which may be on the meta device itself."""
     spec = shape_of(model)
     if isinstance(spec, HookedSpec):
         return spec
     shaped = spec.parameter_shapes()
-    outside = {n: p for n, p in model.named_parameters() if n not in shaped}
-    if biased := [n for n, p in outside.items() if bool(p.detach().any())]:
+    outside = [name for name, _ in model.named_parameters() if name not in shaped]
+    if biased := [name for name in outside if name in weights and bool(weights[name].detach().any())]:
         style = "GPT-2" if spec.style == "gpt2" else "Llama"
-        return hooked_spec(model, [f"{biased[0]!r}, which a {style}-style model does not have"], [*outside])
+        return hooked_spec(model, [f"{biased[0]!r}, which a {style}-style model does not have"], outside)
     return spec
 
 
@@ -91,7 +98,7 @@ def _beyond(model: "LanguageModel") -> list[str]:
     }
     if c.normalization_type == "LN":
         unknown["final norm of another kind"] = c.final_rms
-        unknown["grouped heads with a layer norm"] = c.n_key_value_heads not in (None, c.n_heads)
+        unknown["grouped heads with a layer norm"] = c.n_key_value_heads is not None
         unknown["layer norm with rotary positions or a gated MLP"] = (
             c.positional_embedding_type == "rotary" or c.gated_mlp
         )

@@ -6,6 +6,7 @@ The only file that names TransformerLens's classes.
 import math
 import re
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor
 from tslens.errors import InputError
 from tslens.models.fast_tokenizer import from_transformers, to_transformers
 from tslens.models.filling import fill
-from tslens.models.from_hooked import shape_of
+from tslens.models.from_hooked import shape_of, shape_with
 from tslens.models.hooked_spec import HookedSpec
 from tslens.models.protocols import LanguageModel, TextTokenizer
 from tslens.models.record import record_of
@@ -83,9 +84,9 @@ def hooked_config(spec: Spec) -> "HookedTransformerConfig":
     )
 
 
-def spec_of_config(fields: dict[str, Any], *, tied: bool = False) -> Spec:
-    """The shape that a TransformerLens configuration with these fields describes, with tied embeddings or without. No
-    weight is allocated."""
+def spec_of_config(fields: dict[str, Any], *, tied: bool = False, weights: Mapping[str, Tensor] | None = None) -> Spec:
+    """The shape that a TransformerLens configuration with these fields describes, with tied embeddings or without, and
+    with these weights, of which biases decide what the fast forward covers. No weight is allocated."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from transformer_lens import HookedTransformer, HookedTransformerConfig
@@ -94,7 +95,7 @@ def spec_of_config(fields: dict[str, Any], *, tied: bool = False) -> Spec:
             model = HookedTransformer(HookedTransformerConfig(**fields, init_weights=False, device="meta"))
     if tied:
         tie(model)
-    return shape_of(model)
+    return shape_of(model) if weights is None else shape_with(model, weights)
 
 
 def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> LanguageModel:

@@ -1,6 +1,7 @@
 """Load, save and describe models by name."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ import torch
 
 from tslens import runs
 from tslens.errors import InputError, UntrainedError
-from tslens.models import huggingface, llama2c
+from tslens.models import hooked_folder, huggingface, llama2c
 from tslens.models.building import from_weights
 from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.hooked import tokenizer_of, weights
@@ -28,8 +29,8 @@ def load(name: str | Path) -> "LanguageModel":
     """Load a model by name: a HookedTransformer with its tokenizer attached, in evaluation mode.
 
     A name is a run of this folder (`runs/<name>`), a bundled model, a run as it was after a step (`<name>@64`), the
-    path of a run or of one of its checkpoints, `llama2c:FILE[,TOKENIZER]`, or `hf:FOLDER_OR_HUB_ID`. Raises InputError
-    with the nearest names.
+    path of a run or of one of its checkpoints, that of a folder that `export --to transformer-lens` wrote,
+    `llama2c:FILE[,TOKENIZER]`, or `hf:FOLDER_OR_HUB_ID`. Raises InputError with the nearest names.
     """
     text = str(name)
     if text.startswith("llama2c:"):
@@ -38,9 +39,11 @@ def load(name: str | Path) -> "LanguageModel":
         return _named(model, Path(file).stem)
     if text.startswith("hf:"):
         source = text.removeprefix("hf:")
-        return _named(from_weights(*huggingface.read(source), origin=text), Path(source).resolve().name)
+        return _named(from_weights(*huggingface.read(source), origin=text), huggingface.name_of(source))
     known = available()
     folder = known.get(text) or (Path(text) if text and (Path(text) / "config.json").is_file() else _at_step(text))
+    if folder is None and text and os.path.lexists(Path(text) / hooked_folder.CONFIG):
+        return _named(from_weights(*hooked_folder.read(text), origin=text), Path(text).resolve().name)
     if folder is None:
         raise _unknown(text, list(known))
     config, tensors = runs.read(folder)
@@ -96,8 +99,11 @@ def save(
 ) -> Path:
     """Write a model and its tokenizer as a folder that `load` takes; returns the folder.
 
-    `facts` go into `config.json` beside the spec (data, loss, ...). `dtype=torch.float16` halves the file.
+    `facts` go into `config.json` beside the spec: what `tslens.runs.RECORDED` names has the type that it says there.
+    `dtype=torch.float16` halves the file. InputError for a fact of another type, and for a model whose shape such a
+    folder cannot hold.
     """
+    runs.check_types(facts or {})
     folder = Path(folder)
     tokenizer = tokenizer_of(model)
     if not isinstance(tokenizer, Tokenizer):
@@ -105,7 +111,8 @@ def save(
     spec = spec_of(model, compressors=True)
     if isinstance(spec, HookedSpec):
         raise InputError(
-            f"{name_of(model)} has no folder of tslens: keep it with torch.save(model.state_dict(), FILE)."
+            f"{name_of(model)} takes the slow path, which such a folder does not hold: keep it with "
+            "tslens.models.export.to_transformer_lens(model, FOLDER), which every --model reads too."
         )
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(folder / runs.TOKENIZER)
@@ -173,7 +180,7 @@ def _unknown(name: str, known: list[str]) -> InputError:
             f"--resume {run.name}.{now}"
         )
     if name and Path(name).is_dir():
-        return InputError(f"{name} is a folder but not a model: it has no config.json.")
+        return InputError(f"{name} is a folder but not a model: it has neither config.json nor cfg.json.")
     said = f"no model is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known) or 'none'}."
     if re.fullmatch(r"\d+x\d+(x\d+)?", name):
         return UntrainedError(f"{said} To train it: tslens train {name}", name)

@@ -182,8 +182,8 @@ def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
     for key, value in (c.get("data") or {}).items():
         if key not in ("digests", "read_from"):  # they tell programs where the data are, and whether they changed
             yield key.replace("_", " "), _words(value)
-    if "validation_loss" in c:
-        at_end = f"{c['validation_loss']:.3f} nats, {c['bits_per_byte']:.3f} bits per byte"
+    losses = {"validation_loss": "nats", "bits_per_byte": "bits per byte"}
+    if at_end := ", ".join(f"{c[name]:.3f} {unit}" for name, unit in losses.items() if name in c):
         yield "validation, at the end", at_end + _of_stories(c)
     low, high = data.loss.interval("text_bytes")
     yield "measured on", f"{data.source}: {counted(len(data.loss.nats))}, {int(data.loss.tokens.sum()):,} tokens"

@@ -1,7 +1,6 @@
 """Write a model as a folder that transformers loads."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from tslens.models.export.folder import new_folder
 from tslens.models.fast_tokenizer import to_transformers
 from tslens.models.hooked import story_tokenizer_of, weights
 from tslens.models.hooked_spec import HookedSpec
-from tslens.models.huggingface.family import UNEMBEDDING, Family
+from tslens.models.huggingface.family import UNEMBEDDING, Family, quiet
 from tslens.models.huggingface.gpt2 import GPT2
 from tslens.models.huggingface.gpt_neo import GPT_NEO
 from tslens.models.huggingface.gpt_neox import GPT_NEOX
@@ -47,30 +46,17 @@ def to_huggingface(model: "LanguageModel", folder: str | Path) -> Path:
     import transformers
 
     ends = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), tokenizer.bos)
-    config = getattr(transformers, family.config)(**family.fields(spec), **ends)
-    theirs = getattr(transformers, family.architecture)(config)
+    with quiet():
+        config = getattr(transformers, family.config)(**family.fields(spec), **ends)
+        theirs = getattr(transformers, family.architecture)(config)
     found = theirs.load_state_dict(family.write(spec, parameters), strict=False)
     assert (
         not found.unexpected_keys and {*found.missing_keys} <= {UNEMBEDDING} and (spec.tied or not found.missing_keys)
     )
-    with without_bars(), new_folder(folder) as made:
+    with quiet(), new_folder(folder) as made:
         theirs.save_pretrained(made)
         to_transformers(tokenizer).save_pretrained(made)
     return Path(folder)
-
-
-@contextmanager
-def without_bars() -> Iterator[None]:
-    """Without the progress bars of transformers, beside ours."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def _family(spec: Spec, parameters: Mapping[str, Tensor]) -> Family | None:
@@ -81,8 +67,8 @@ def _family(spec: Spec, parameters: Mapping[str, Tensor]) -> Family | None:
         return GPT2
     if spec.style == "gpt2" and not spec.scaled and _holds(GPT_NEO, spec, parameters):
         return GPT_NEO
-    if isinstance(spec, HookedSpec) and spec.positions == "rotary" and not spec.config["attn_only"]:
-        for family in (GPT_NEOX, LLAMA):
+    if isinstance(spec, HookedSpec) and not spec.config["attn_only"]:
+        for family in (GPT_NEOX, LLAMA) if spec.positions == "rotary" else (GPT2,):
             if _reads_back(family, spec) and _holds(family, spec, parameters):
                 return family
     return None
@@ -98,5 +84,6 @@ def _reads_back(family: Family, spec: HookedSpec) -> bool:
     """Whether the family's configuration of a shape describes this shape and no other."""
     import transformers
 
-    config = getattr(transformers, family.config)(**family.fields(spec))
+    with quiet():
+        config = getattr(transformers, family.config)(**family.fields(spec))
     return not any(family.refused(config).values()) and family.spec(config) == spec

@@ -9,13 +9,14 @@ import torch
 from tslens.models.export.folder import new_folder
 from tslens.models.fast_tokenizer import to_transformers
 from tslens.models.hooked import hooked_config, story_tokenizer_of
+from tslens.models.hooked_folder import CONFIG, WEIGHTS
 from tslens.models.hooked_spec import plain_config
 from tslens.models.validation import spec_of
 
 if TYPE_CHECKING:
     from tslens.models.protocols import LanguageModel
 
-CONFIG, WEIGHTS, PROGRAM = "cfg.json", "model.safetensors", "load.py"
+PROGRAM = "load.py"
 LOADED = """\
 import json
 from pathlib import Path
@@ -35,7 +36,7 @@ model.load_state_dict(load_file("model.safetensors"), strict=False)  # masks are
 def to_transformer_lens(model: "LanguageModel", folder: str | Path) -> Path:
     """Write the configuration (`cfg.json`), all parameters (`model.safetensors`, fp32) and the tokenizer of any
     HookedTransformer; returns the folder, which must be new. `load.py` there loads it in TransformerLens 3, without
-    tslens, in four lines."""
+    tslens, in four lines; `tslens.load(folder)` reads it too."""
     from safetensors.torch import save_file
 
     tokenizer, config = story_tokenizer_of(model), plain_config(hooked_config(spec_of(model)))

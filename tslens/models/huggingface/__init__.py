@@ -1,5 +1,5 @@
 """Hugging Face models: families of architectures, and how a folder or an id of the hub is read."""
 
-from tslens.models.huggingface.reading import FAMILIES, read
+from tslens.models.huggingface.reading import FAMILIES, name_of, read, read_file, read_tokenizer
 
-__all__ = ["FAMILIES", "read"]
+__all__ = ["FAMILIES", "name_of", "read", "read_file", "read_tokenizer"]

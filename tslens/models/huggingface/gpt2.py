@@ -5,6 +5,7 @@ from reprlib import repr as shortened
 from typing import Any
 
 from tslens.models.hooked import spec_of_config
+from tslens.models.hooked_spec import HookedSpec
 from tslens.models.huggingface import rope
 from tslens.models.huggingface.family import (
     GELU_TANH,
@@ -105,6 +106,18 @@ def _fields(spec: Spec) -> dict[str, Any]:
         "tie_word_embeddings": spec.tied,
         "scale_attn_weights": spec.scaled,
         "layer_norm_epsilon": spec.eps,
+        **(_slow_fields(spec) if isinstance(spec, HookedSpec) else {}),
+    }
+
+
+def _slow_fields(spec: HookedSpec) -> dict[str, Any]:
+    """What a shape of the slow path has beyond; an activation that GPT-2 does not have stays its own, which is no
+    shape of the same function."""
+    return {
+        "n_inner": spec.mlp_width,
+        "activation_function": spec.config["act_fn"],
+        "scale_attn_weights": spec.config["use_attn_scale"],
+        "scale_attn_by_inverse_layer_idx": spec.config["scale_attn_by_inverse_layer_idx"],
     }
 
 

@@ -4,6 +4,7 @@ Only `config.json`, safetensors and tokenizer files are read: nothing is unpickl
 folder never touches the network; an id goes through `huggingface_hub`, its cache first when there is no network.
 """
 
+import os
 import re
 import textwrap
 from pathlib import Path
@@ -16,13 +17,13 @@ from tslens.errors import InputError
 from tslens.files import read_json
 from tslens.models.bounds import MOST_LAYERS, check_numbers, check_sizes
 from tslens.models.hooked_spec import HookedSpec
-from tslens.models.huggingface.family import UNEMBEDDING, Family
+from tslens.models.huggingface.family import UNEMBEDDING, Family, quiet
 from tslens.models.huggingface.gpt2 import GPT2
 from tslens.models.huggingface.gpt_neo import GPT_NEO
 from tslens.models.huggingface.gpt_neox import GPT_NEOX
 from tslens.models.huggingface.llama import LLAMA
 from tslens.models.spec import Spec
-from tslens.paths import reading, refuse_no_text
+from tslens.paths import absent, reading, refuse_no_text
 from tslens.progress import note
 from tslens.tokenizer import Tokenizer
 
@@ -50,12 +51,20 @@ def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     refuse_no_text(name)
     folder = Path(name) if Path(name).is_dir() else _fetch(str(name))
     if not (folder / "config.json").is_file():
-        raise InputError(f"{folder} has no config.json: it is no Hugging Face model.")
+        raise InputError(f"{absent(folder / 'config.json')}: {folder} is no Hugging Face model.")
     family, config = _read_config(folder / "config.json")
     tensors = _read_tensors(folder, family)
     spec = _spec_of(family, config, tensors, folder)
     tensors = _checked(family, spec, tensors, folder)
-    return spec, family.read(spec, tensors), _read_tokenizer(folder)
+    return spec, family.read(spec, tensors), read_tokenizer(folder)
+
+
+def name_of(source: str) -> str:
+    """The name of a model: its folder's, or that of a hub id with its revision, in which `/` becomes `-`."""
+    if Path(source).is_dir():
+        return Path(source).resolve().name
+    name, at, revision = source.partition("@")
+    return name.rpartition("/")[2] + at + revision.replace("/", "-")
 
 
 def _fetch(name: str) -> Path:
@@ -104,7 +113,8 @@ def _read_config(path: Path) -> tuple[Family, Any]:
 
     read = {name: value for name, value in fields.items() if name not in LABELS}
     try:
-        return family, getattr(transformers, family.config).from_dict(read)
+        with quiet():
+            return family, getattr(transformers, family.config).from_dict(read)
     except Exception as error:  # a field of the wrong type is an exception of transformers' own kind
         raise InputError(f"{path} is no config of {named}: {textwrap.shorten(str(error), 500)}") from None
 
@@ -170,10 +180,7 @@ def _files_of(index: Path) -> list[str]:
 
 def _read_tensors(folder: Path, family: Family) -> dict[str, Tensor]:
     """The tensors of one safetensors file, or of all files that an index names, without the prefix of their family."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    names = _files_of(folder / INDEX) if (folder / INDEX).is_file() else ["model.safetensors"]
+    names = _files_of(folder / INDEX) if _is_there(folder / INDEX) else ["model.safetensors"]
     tensors: dict[str, Tensor] = {}
     for path in (folder / name for name in names):
         if not path.is_file():
@@ -184,14 +191,24 @@ def _read_tensors(folder: Path, family: Family) -> dict[str, Tensor]:
                     "opened. Convert it to safetensors (save_pretrained of transformers does), or name a revision that "
                     "has them, such as OWNER/NAME@refs/pr/1."
                 )
-            raise InputError(f"{path} is missing. A Hugging Face model needs config.json and model.safetensors.")
-        try:
-            with reading(path):
-                tensors |= load_file(path)
-        except SafetensorError as error:
-            raise InputError(f"{path} was truncated or is not safetensors ({error}). Fetch it again.") from None
+            raise InputError(f"{absent(path)}. A Hugging Face model needs config.json and model.safetensors.")
+        tensors |= read_file(path)
     plain = {name.removeprefix(family.prefix): tensor for name, tensor in tensors.items()}
     return {OLDER.get(name, name): tensor for name, tensor in plain.items()}
+
+
+def read_file(path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file; InputError where there is none, or it is another kind of file."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    if not path.is_file():
+        raise InputError(f"{absent(path)}.")
+    try:
+        with reading(path):
+            return load_file(path)
+    except SafetensorError as error:
+        raise InputError(f"{path} was truncated or is not safetensors ({error}). Fetch it again.") from None
 
 
 def _checked(family: Family, spec: Spec, tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
@@ -210,21 +227,30 @@ def _checked(family: Family, spec: Spec, tensors: dict[str, Tensor], folder: Pat
     return {name: tensors[name].float() for name in shapes}
 
 
-def _read_tokenizer(folder: Path) -> Tokenizer:
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer in a folder of the hub's layout: `tokenizer.json`, or GPT-2's two files."""
     named = _named_bos(folder / TOKENIZER_CONFIG)
-    if (folder / "tokenizer.json").is_file():
+    if _is_there(folder / "tokenizer.json"):
         return Tokenizer.load(folder / "tokenizer.json", named)
-    if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
+    if _is_there(folder / "vocab.json") and _is_there(folder / "merges.txt"):
         return Tokenizer.from_gpt2(folder / "vocab.json", folder / "merges.txt")
     raise InputError(
         f"{folder} has no tokenizer: put tokenizer.json, or vocab.json and merges.txt, beside its weights."
     )
 
 
+def _is_there(path: Path) -> bool:
+    """Whether there is a file at a path. InputError for what is there and is no file, such as a pipe or a link to a
+    file that the hub's cache lost."""
+    if path.is_file() or not os.path.lexists(path):
+        return path.is_file()
+    raise InputError(f"{absent(path)}. Fetch it again.")
+
+
 def _named_bos(path: Path) -> list[str]:
     """The BOS that a folder's `tokenizer_config.json` names, by itself or as a table with its `content`; none where the
     file or the name is not there."""
-    if not path.is_file():
+    if not _is_there(path):
         return []
     fields = read_json(path)
     if not isinstance(fields, dict):

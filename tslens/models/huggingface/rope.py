@@ -65,9 +65,7 @@ def read(config: Any) -> dict[str, Any]:
 
 def written(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The positions of a configuration of transformers, from TransformerLens's fields."""
-    rope: dict[str, Any] = {"rope_theta": fields["rotary_base"]}
-    if fields["rotary_dim"] != fields["d_head"]:
-        rope["partial_rotary_factor"] = fields["rotary_dim"] / fields["d_head"]
+    rope = {"rope_theta": fields["rotary_base"], "partial_rotary_factor": fields["rotary_dim"] / fields["d_head"]}
     if fields["use_NTK_by_parts_rope"]:
         return rope | {"rope_type": "llama3"} | {theirs: fields[ours] for theirs, ours in LLAMA3.items()}
     if fields["rotary_scaling_factor"] != 1.0:

@@ -1,0 +1,116 @@
+"""Read a folder with a configuration and weights of TransformerLens, as `export --to transformer-lens` writes it."""
+
+import dataclasses
+import textwrap
+import typing
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tslens.errors import InputError
+from tslens.fields import typed
+from tslens.files import read_json
+from tslens.models import huggingface
+from tslens.models.bounds import MOST, MOST_LAYERS, MOST_WIDTH, check_numbers, check_sizes
+from tslens.models.hooked import spec_of_config
+from tslens.models.hooked_spec import NOT_SHAPE, HookedSpec
+from tslens.models.huggingface.rope import LONGEST
+from tslens.models.spec import Spec
+from tslens.progress import note
+from tslens.tokenizer import Tokenizer
+
+CONFIG, WEIGHTS = "cfg.json", "model.safetensors"
+SIZES = ("d_model", "n_layers", "n_ctx", "n_heads", "d_head", "d_vocab")
+POSITIONS = ("standard", "rotary", "shortformer", "alibi")
+POSITIVE = ("eps", "rotary_base", "rotary_scaling_factor")
+
+
+def read(folder: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
+    """The shape, the weights by name (fp32) and the tokenizer of a folder with `cfg.json`, `model.safetensors` and the
+    tokenizer's files. An unembedding that equals the token embedding is tied to it.
+
+    Raises:
+        InputError: a file that is missing or was altered, a configuration that TransformerLens does not build, or
+            weights that do not match it.
+    """
+    folder = Path(folder)
+    fields = _fields(folder / CONFIG)
+    tensors = huggingface.read_file(folder / WEIGHTS)
+    if fields["n_layers"] > len(tensors):
+        raise InputError(f"{folder / CONFIG} has more layers than {WEIGHTS} has tensors: one of them was altered.")
+    unembedding, embedding = tensors.get("unembed.W_U"), tensors.get("embed.W_E")
+    tied = unembedding is not None and embedding is not None and torch.equal(unembedding, embedding.T)
+    if tied:
+        del tensors["unembed.W_U"]
+    spec = _spec(fields, tensors, folder / CONFIG, tied=tied)
+    if isinstance(spec, HookedSpec):
+        note(f"{folder.name}: {spec.said}")
+    spare = tensors.keys() - spec.parameter_shapes().keys()
+    zero = {name for name in spare if not bool(tensors[name].any())}  # biases of a style that has none
+    return spec, {n: t.float() for n, t in tensors.items() if n not in zero}, huggingface.read_tokenizer(folder)
+
+
+def _fields(path: Path) -> dict[str, Any]:
+    """What a configuration says of the function of a model, checked by type and size."""
+    from transformer_lens import HookedTransformerConfig
+
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise InputError(f"{path} is no configuration of TransformerLens: it holds no table.")
+    known = dataclasses.fields(HookedTransformerConfig)
+    kinds = typing.get_type_hints(HookedTransformerConfig) | {"act_fn": str | None}  # None for attention only
+    names = {field.name for field in known} - {*NOT_SHAPE}
+    given = {name: value for name, value in found.items() if name in names}
+    try:
+        fields = {name: typed(name, kinds[name], value) for name, value in given.items()}
+        check_sizes({name: fields.get(name) for name in SIZES})
+        check_sizes({"n_layers": fields["n_layers"]}, MOST_LAYERS)
+        check_sizes({name: fields[name] for name in ("d_mlp", "rotary_dim", "window_size") if fields.get(name)})
+        check_numbers({name: fields[name] for name in POSITIVE if name in fields})
+        _check_rest(fields)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return fields
+
+
+def _choices() -> dict[str, Iterable[str]]:
+    """The texts that a field may be, where TransformerLens fails late, or in many words, for others."""
+    from transformer_lens.utilities.activation_functions import SUPPORTED_ACTIVATIONS
+
+    return {"act_fn": SUPPORTED_ACTIVATIONS, "positional_embedding_type": POSITIONS}
+
+
+def _check_rest(fields: dict[str, Any]) -> None:
+    """InputError for other numbers that no model has, for experts, and for more positions than are read."""
+    for name, value in fields.items():
+        if isinstance(value, int | float) and not -MOST <= value <= MOST:
+            raise InputError(f"{name} is {value:g}; it must be a number of at most {MOST:g}.")
+        if isinstance(value, int) and not -MOST_WIDTH <= value <= MOST_WIDTH and "rotary" not in name:
+            raise InputError(f"{name} is over {MOST_WIDTH:,}, more than any model has; give a smaller one.")
+    for name, kinds in _choices().items():
+        if fields.get(name) is not None and fields[name] not in kinds:
+            raise InputError(f"{name} is {fields[name]!r}; it must be one of {', '.join(kinds)}.")
+    if fields.get("use_local_attn") and len(fields.get("attn_types") or []) != fields["n_layers"]:
+        raise InputError("attn_types must name the attention of each layer where use_local_attn is true.")
+    turned = fields.get("rotary_dim") or fields["d_head"]
+    if fields.get("positional_embedding_type") == "rotary" and (turned % 2 or turned > fields["d_head"]):
+        raise InputError(f"rotary_dim is {turned}; it must be even, and at most d_head, {fields['d_head']}.")
+    if fields.get("num_experts") is not None:
+        raise InputError("num_experts is given; models with experts are not read.")
+    if fields.get("attn_scale") == 0:
+        raise InputError("attn_scale is 0; attention scores cannot be divided by it.")
+    if fields["n_ctx"] > LONGEST:
+        raise InputError(f"n_ctx is {fields['n_ctx']:,}; models of up to {LONGEST:,} positions are read.")
+
+
+def _spec(fields: dict[str, Any], tensors: dict[str, Tensor], path: Path, *, tied: bool) -> Spec:
+    try:
+        return spec_of_config(fields, tied=tied, weights=tensors)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    except Exception as error:  # what TransformerLens does not build is an exception of many kinds
+        said = textwrap.shorten(str(error) or type(error).__name__, 300)
+        raise InputError(f"{path} is none that TransformerLens builds a model of: {said}.") from None
