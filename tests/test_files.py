@@ -164,3 +164,22 @@ def test_what_a_killed_writer_left_goes_with_the_next_and_what_a_living_one_writ
     with files.scratch_folder(tmp_path, "b") as scratch:
         assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["a", scratch.name])
     assert everything(tmp_path) == {"a": b"first"}
+
+
+@pytest.mark.parametrize("at", ["touch", "_lock", "open"])
+def test_ctrl_c_at_any_moment_leaves_nothing(at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also between making the scratch file and taking its lock, and just after."""
+    owner = files if at == "_lock" else Path
+    real = getattr(owner, at)
+
+    def pressed(*given: object, **named: object) -> None:
+        made = real(*given, **named)
+        if at == "open":
+            made.close()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, at, pressed)
+        with pytest.raises(KeyboardInterrupt), files.atomic(tmp_path / "x"):
+            pass
+    assert not list(tmp_path.iterdir())

@@ -67,12 +67,13 @@ ALTERED: list[tuple[str, object]] = [
 @pytest.mark.parametrize(("name", "value"), ALTERED)
 def test_a_field_of_another_type_or_size_is_refused(scores, tmp_path, refused, name: str, value: object) -> None:
     place = scores.save(tmp_path)
+    record = json.loads((place / "result.json").read_text())
     if isinstance(value, Tensor):
         save_file(scores.tensors() | {name: value}, str(place / "arrays.safetensors"))
+        del record["arrays_sha256"]  # as in those of earlier versions
     else:
-        record = json.loads((place / "result.json").read_text())
         record["fields"][name] = value
-        (place / "result.json").write_text(json.dumps(record))
+    (place / "result.json").write_text(json.dumps(record))
     with refused(f"was altered: {name} cannot be so"):
         Scores.load(tmp_path)
 
@@ -85,6 +86,15 @@ def test_saved_and_loaded_it_is_the_same(scores: Scores, tmp_path: Path) -> None
         assert all(torch.equal(again.tensors()[name], array) for name, array in scores.tensors().items())
     scores.save(tmp_path)  # over the old one
     assert [p.name for p in tmp_path.iterdir()] == ["Scores"]
+
+
+def test_numbers_that_were_altered_are_refused(scores: Scores, tmp_path: Path, refused) -> None:
+    arrays = scores.save(tmp_path) / "arrays.safetensors"
+    data = bytearray(arrays.read_bytes())
+    data[-1] ^= 1
+    arrays.write_bytes(data)
+    with refused("arrays.safetensors was altered: it does not match the hash in result.json"):
+        Scores.load(tmp_path)
 
 
 def test_a_folder_that_is_no_saved_result_is_never_replaced(scores: Scores, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Batches of stories as rows of tokens cut to the context, each story with its identity, for a corpus or one shard."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import torch
@@ -76,10 +77,22 @@ class Story:
     occurrence: int
 
 
+def several(texts: Iterable[str]) -> Iterable[str]:
+    """What was given as texts. InputError for what is iterated over as something else, or not at all: one text or path,
+    a table, a mapping, tokens."""
+    if isinstance(texts, str | bytes | os.PathLike):
+        raise InputError("Stories are several texts, and one text was given: give [text], or tslens.stories(SOURCE).")
+    if isinstance(texts, Mapping | Tensor) or hasattr(texts, "columns") or not isinstance(texts, Iterable):
+        raise InputError(f"Stories are texts, in a list, and a {type(texts).__name__} was given: give its texts.")
+    return texts
+
+
 def identified(texts: Iterable[str], shard: Shard) -> Iterator[Story]:
     """The stories of a shard. The whole corpus is read, because every earlier story of the same text counts."""
     occurrences = Occurrences()
-    for index, text in enumerate(texts):
+    for index, text in enumerate(several(texts)):
+        if not isinstance(text, str):
+            raise InputError(f"Stories are texts, and story {index} is a {type(text).__name__}: give texts.")
         identity = occurrences.identify(text)
         if index % shard.of == shard.number:
             yield Story(text, index, *identity)

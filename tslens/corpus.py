@@ -15,9 +15,10 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tslens import files, models
+from tslens import files, models, runs
 from tslens.errors import InputError
 from tslens.generate import Sampling, generate
+from tslens.paths import is_file
 from tslens.stories import MADE_SOURCES, Source, Stories, stories
 from tslens.stories.sources import EXTENSIONS, HUB_ID
 from tslens.stories.split import SPLITS
@@ -84,8 +85,8 @@ def model_stories(
     InputError if the requested stories do not exist, and, if `self_written` is False, if the model would have to write
     them itself.
     """
-    if limit is not None and limit < 1:
-        raise InputError(f"limit={limit} leaves no story; give 1 or more")
+    if limit is not None and not (isinstance(limit, int) and limit >= 1):
+        raise InputError(f"limit={limit!r} leaves no story; give a whole number of 1 or more")
     name, record = models.name_of(model), _seen_from_here(models.training_record(model), models.home_of(model))
     if source is None or source == "validation":
         found = _kept(model, record, limit)
@@ -111,14 +112,10 @@ def _kept(model: "LanguageModel", record: Mapping[str, Any], limit: int | None) 
     """The validation stories that the model's run kept; None if it kept none."""
     home, trained_on = models.home_of(model), _trained_on(record)
     place = None if home is None else home / "data" / VALIDATION
-    if place is None or not place.is_file():
+    if place is None or not is_file(place, runs.RESTORE):
         return None
-    of = f" (of {trained_on})" if trained_on else ""
-    return Corpus(tuple(validation_stories.read(place)[:limit]), f"validation stories that {_run(model)} kept{of}")
-
-
-def _run(model: "LanguageModel") -> str:
-    return models.name_of(model).partition("@")[0]
+    run, of = models.name_of(model).partition("@")[0], f" (of {trained_on})" if trained_on else ""
+    return Corpus(tuple(validation_stories.read(place)[:limit]), f"validation stories that {run} kept{of}")
 
 
 def _training(name: str, record: Mapping[str, Any], limit: int | None) -> Stories:

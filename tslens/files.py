@@ -39,16 +39,11 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     path = Path(path)
     refuse_special(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with writing(path):
-        scratch, held = _begun(path, lambda new: new.touch(exist_ok=False))
-        try:
-            with scratch.open(mode, encoding=None if "b" in mode else "utf-8") as file:
-                yield file
-                sync(file)
-            scratch.replace(path)
-        finally:
-            scratch.unlink(missing_ok=True)
-            _unlock(held)
+    with writing(path), _scratch(path, lambda new: new.touch(exist_ok=False)) as scratch:
+        with scratch.open(mode, encoding=None if "b" in mode else "utf-8") as file:
+            yield file
+            sync(file)
+        scratch.replace(path)
 
 
 @contextlib.contextmanager
@@ -73,13 +68,8 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def scratch_folder(parent: str | Path, name: str = "tslens") -> Iterator[Path]:
     """An empty hidden folder inside `parent`, removed with its contents at the end of the block."""
-    with writing(path := Path(parent) / name):
-        scratch, held = _begun(path, lambda new: new.mkdir(parents=True))
-        try:
-            yield scratch
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-            _unlock(held)
+    with writing(path := Path(parent) / name), _scratch(path, lambda new: new.mkdir(parents=True)) as scratch:
+        yield scratch
 
 
 @contextlib.contextmanager
@@ -137,18 +127,31 @@ def _sync_path(path: Path) -> None:
         os.close(handle)
 
 
-def _begun(path: Path, make: Callable[[Path], None]) -> tuple[Path, int | None]:
-    """A new scratch file or folder for a path, and its lock; those that killed writers of the path left are removed."""
+@contextlib.contextmanager
+def _scratch(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
+    """A new scratch file or folder for a path, locked, and removed at the end if it is still there, also where Ctrl-C
+    comes while it is made; those that killed writers of the path left are removed first."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         if (held := _lock(left, wait=False)) is not None:
-            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+            _remove(left)
             _unlock(held)
-    while True:
-        make(scratch := _scratch_name(path))
-        held = _lock(scratch)
-        if held is None or scratch.exists():  # else another writer took it for a killed one's before it was locked
-            return scratch, held
+    scratch, held = _scratch_name(path), None
+    try:
+        while True:
+            make(scratch)
+            held = _lock(scratch)
+            if held is None or scratch.exists():  # else another writer took it for a killed one's before it was locked
+                break
+            _unlock(held)
+            scratch, held = _scratch_name(path), None
+        yield scratch
+    finally:
+        _remove(scratch)
         _unlock(held)
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def _lock(path: Path, wait: bool = True) -> int | None:

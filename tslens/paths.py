@@ -1,5 +1,6 @@
 """What a path leads to: a plain file, or what else, in words; the system's errors about it, by its name."""
 
+import os
 import re
 import stat
 from collections.abc import Iterator
@@ -28,6 +29,14 @@ def absent(path: str | Path, what: str = "") -> str:
             return f"{path} is a link to {path.readlink()}, which leads to no file"
         return f"there is no {what} {path}" if what else f"there is no {path}"
     return f"{path} is {kind or 'no plain file'}, not a file"
+
+
+def is_file(path: Path, remedy: str) -> bool:
+    """Whether a file is at a path. InputError, with a remedy, for what is there and is none: a pipe, a folder, or a
+    link to a file that is gone."""
+    if path.is_file() or not os.path.lexists(path):
+        return path.is_file()
+    raise InputError(f"{absent(path)}. {remedy}")
 
 
 def refuse_special(path: str | Path) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.fields import as_annotated, wrong_fields
-from tslens.files import atomic_folder, read_json
+from tslens.files import atomic_folder, read_json, sha256
 from tslens.paths import refuse_special
 from tslens.tables import as_text
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-FORMAT = 1
+FORMAT, ARRAYS = 1, "arrays.safetensors"
+DIGEST = "arrays_sha256"
+"""The hash of a saved result's arrays, in its record; older ones have none."""
 LINES = 20
 """Largest number of lines of a `repr`."""
 Own = TypeVar("Own", bound="Result")
@@ -168,10 +170,12 @@ class Result:
         arrays = {k: v.detach().cpu().contiguous().clone() for k, v in self.tensors().items()}
         for key in arrays:
             del plain[key]
+        record: dict[str, Any] = {"format": FORMAT, "result": name, "fields": plain}
         with atomic_folder(target) as fresh:
             if arrays:
-                save_file(arrays, str(fresh / "arrays.safetensors"))
-            text = json.dumps({"format": FORMAT, "result": name, "fields": plain}, ensure_ascii=False, indent=1)
+                save_file(arrays, str(fresh / ARRAYS))
+                record[DIGEST] = sha256(fresh / ARRAYS)
+            text = json.dumps(record, ensure_ascii=False, indent=1)
             (fresh / "result.json").write_text(text, encoding="utf-8")
             self.write_tables(fresh)
             if target.exists() and not is_saved(target):
@@ -193,8 +197,10 @@ class Result:
         if not (place / "result.json").exists():
             raise InputError(f"{folder} holds no saved {cls.__name__}: no {cls.__name__}/result.json there.")
         try:
-            record, kept = read_json(place / "result.json"), place / "arrays.safetensors"
+            record, kept = read_json(place / "result.json"), place / ARRAYS
             refuse_special(kept)
+            if isinstance(record, dict) and kept.exists() and record.get(DIGEST, "") not in ("", sha256(kept)):
+                raise InputError(f"{ARRAYS} was altered: it does not match the hash in result.json")
             arrays = load_file(str(kept)) if kept.exists() else {}
         except (ValueError, RecursionError, SafetensorError) as error:
             raise InputError(f"{place} cannot be read ({error}). Save the result again.") from error

@@ -19,7 +19,7 @@ from tslens import files
 from tslens.errors import InputError
 from tslens.fields import typed
 from tslens.parsing import parse_json
-from tslens.paths import absent, contents
+from tslens.paths import absent, contents, is_file
 
 FORMAT = 1
 NAME = r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}"
@@ -127,7 +127,7 @@ def read_metrics(folder: str | Path, file: str = METRICS) -> list[dict[str, Any]
     """The records of the run's `metrics.jsonl`, or of its `steps.jsonl`; empty if there is none. A line that a kill cut
     off is left out, and null is NaN; InputError names one that is no record."""
     path = Path(folder) / file
-    lines = contents(path).decode(errors="replace").splitlines() if path.is_file() else []
+    lines = contents(path).decode(errors="replace").splitlines() if is_file(path, RESTORE) else []
     records = []
     for number, line in enumerate(lines, 1):
         if number == len(lines) and line.startswith("{") and not line.endswith("}"):

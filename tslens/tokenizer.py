@@ -97,6 +97,8 @@ class Tokenizer:
             InputError: a text that is not UTF-8, or that the tokenizer fails on.
         """
         texts = list(texts)
+        if others := [text for text in texts if not isinstance(text, str)]:
+            raise InputError(f"a text is wanted, and a {type(others[0]).__name__} was given: give a str")
         try:
             with one_line(NOT_ENCODED, UNKNOWN), self._guarded():
                 return self.backend.encode_batch_fast(texts, add_special_tokens=False)

@@ -461,7 +461,7 @@ def test_a_number_that_no_model_has_is_refused_before_one_is_made(
 @pytest.mark.parametrize(
     ("kind", "changed", "said"),
     [
-        ("gpt_neox", {"layer_norm_eps": 10**20}, "layer_norm_eps is 1000+; it must be a number above 0"),
+        ("gpt_neox", {"layer_norm_eps": 10**20}, "layer_norm_eps.* 1000+"),  # transformers refuses it itself, or not
         ("gpt_neox", {"layer_norm_eps": -100.0}, "layer_norm_eps is -100.0; it must be a number above 0"),
         ("llama", {"rms_norm_eps": -100.0}, "rms_norm_eps is -100.0; it must be a number above 0"),
         (

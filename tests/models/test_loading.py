@@ -76,9 +76,7 @@ def test_names_that_stand_for_nothing(in_tmp: Path) -> None:
     with pytest.raises(ValueError, match="no model is called ''"):
         models.load("")
     (in_tmp / "empty").mkdir()
-    with pytest.raises(
-        ValueError, match=r"empty is a folder but not a model: it has neither config\.json nor"
-    ):
+    with pytest.raises(ValueError, match=r"empty is a folder but not a model: it has neither config\.json nor"):
         models.load("empty")
 
 

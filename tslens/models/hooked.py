@@ -5,6 +5,7 @@ The only file that names TransformerLens's classes.
 
 import math
 import re
+import typing
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,20 @@ def hooked_config(spec: Spec) -> "HookedTransformerConfig":
         model_name=spec.name,
         device="cpu",
     )
+
+
+def config_types() -> dict[str, Any]:
+    """The fields of a TransformerLens configuration with their types."""
+    from transformer_lens import HookedTransformerConfig
+
+    return typing.get_type_hints(HookedTransformerConfig)
+
+
+def activations() -> list[str]:
+    """The names of the activations of MLPs that TransformerLens knows."""
+    from transformer_lens.utilities.activation_functions import SUPPORTED_ACTIVATIONS
+
+    return [*SUPPORTED_ACTIVATIONS]
 
 
 def spec_of_config(fields: dict[str, Any], *, tied: bool = False, weights: Mapping[str, Tensor] | None = None) -> Spec:

@@ -1,9 +1,6 @@
 """Read a folder with a configuration and weights of TransformerLens, as `export --to transformer-lens` writes it."""
 
-import dataclasses
 import textwrap
-import typing
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,7 @@ from tslens.fields import typed
 from tslens.files import read_json
 from tslens.models import huggingface
 from tslens.models.bounds import MOST, MOST_LAYERS, MOST_WIDTH, check_numbers, check_sizes
-from tslens.models.hooked import spec_of_config
+from tslens.models.hooked import activations, config_types, spec_of_config
 from tslens.models.hooked_spec import NOT_SHAPE, HookedSpec
 from tslens.models.huggingface.rope import LONGEST
 from tslens.models.spec import Spec
@@ -55,15 +52,12 @@ def read(folder: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
 
 def _fields(path: Path) -> dict[str, Any]:
     """What a configuration says of the function of a model, checked by type and size."""
-    from transformer_lens import HookedTransformerConfig
-
     found = read_json(path)
     if not isinstance(found, dict):
         raise InputError(f"{path} is no configuration of TransformerLens: it holds no table.")
-    known = dataclasses.fields(HookedTransformerConfig)
-    kinds = typing.get_type_hints(HookedTransformerConfig) | {"act_fn": str | None}  # None for attention only
-    names = {field.name for field in known} - {*NOT_SHAPE}
-    given = {name: value for name, value in found.items() if name in names}
+    kinds = {name: kind for name, kind in config_types().items() if name not in NOT_SHAPE}
+    kinds["act_fn"] = str | None  # None for attention only
+    given = {name: value for name, value in found.items() if name in kinds}
     try:
         fields = {name: typed(name, kinds[name], value) for name, value in given.items()}
         check_sizes({name: fields.get(name) for name in SIZES})
@@ -76,13 +70,6 @@ def _fields(path: Path) -> dict[str, Any]:
     return fields
 
 
-def _choices() -> dict[str, Iterable[str]]:
-    """The texts that a field may be, where TransformerLens fails late, or in many words, for others."""
-    from transformer_lens.utilities.activation_functions import SUPPORTED_ACTIVATIONS
-
-    return {"act_fn": SUPPORTED_ACTIVATIONS, "positional_embedding_type": POSITIONS}
-
-
 def _check_rest(fields: dict[str, Any]) -> None:
     """InputError for other numbers that no model has, for experts, and for more positions than are read."""
     for name, value in fields.items():
@@ -90,7 +77,7 @@ def _check_rest(fields: dict[str, Any]) -> None:
             raise InputError(f"{name} is {value:g}; it must be a number of at most {MOST:g}.")
         if isinstance(value, int) and not -MOST_WIDTH <= value <= MOST_WIDTH and "rotary" not in name:
             raise InputError(f"{name} is over {MOST_WIDTH:,}, more than any model has; give a smaller one.")
-    for name, kinds in _choices().items():
+    for name, kinds in {"act_fn": activations(), "positional_embedding_type": POSITIONS}.items():
         if fields.get(name) is not None and fields[name] not in kinds:
             raise InputError(f"{name} is {fields[name]!r}; it must be one of {', '.join(kinds)}.")
     if fields.get("use_local_attn") and len(fields.get("attn_types") or []) != fields["n_layers"]:

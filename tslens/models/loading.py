@@ -19,6 +19,7 @@ from tslens.models.record import record_of
 from tslens.models.spec import Spec
 from tslens.models.validation import spec_of
 from tslens.nearest import did_you_mean
+from tslens.paths import is_file
 from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def load(name: str | Path) -> "LanguageModel":
     path of a run or of one of its checkpoints, that of a folder that `export --to transformer-lens` wrote,
     `llama2c:FILE[,TOKENIZER]`, or `hf:FOLDER_OR_HUB_ID`. Raises InputError with the nearest names.
     """
+    if not isinstance(name, str | Path):
+        raise InputError(f"load takes the name or path of a model, and a {type(name).__name__} was given.")
     text = str(name)
     if text.startswith("llama2c:"):
         file, _, tokenizer_file = text.removeprefix("llama2c:").partition(",")
@@ -48,7 +51,7 @@ def load(name: str | Path) -> "LanguageModel":
         raise _unknown(text, list(known))
     config, tensors = runs.read(folder)
     home = folder if (folder / runs.TOKENIZER).is_file() else folder.parent.parent  # a checkpoint's run has it
-    if not (home / runs.TOKENIZER).is_file():
+    if not is_file(home / runs.TOKENIZER, runs.RESTORE):
         raise InputError(f"{folder} has no {runs.TOKENIZER}: put back the one that it was trained with.")
     tokenizer = Tokenizer.load(home / runs.TOKENIZER)
     if not isinstance(config.get("spec"), dict):
@@ -170,6 +173,9 @@ def _named(model: "LanguageModel", name: str) -> "LanguageModel":
 
 
 def _unknown(name: str, known: list[str]) -> InputError:
+    for folder in (Path(name), runs.root() / name) if name else ():
+        for file in (runs.CONFIG, runs.WEIGHTS):
+            is_file(folder / file, runs.RESTORE)
     unfinished = [folder for folder in (Path(name), runs.root() / name) if name and (folder / runs.RECIPE).is_file()]
     if unfinished:
         run = unfinished[0]
@@ -181,7 +187,10 @@ def _unknown(name: str, known: list[str]) -> InputError:
         )
     if name and Path(name).is_dir():
         return InputError(f"{name} is a folder but not a model: it has neither config.json nor cfg.json.")
-    said = f"no model is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known) or 'none'}."
+    said = (
+        f"no model is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known) or 'none'}; hf:FOLDER, "
+        "hf:OWNER/NAME, llama2c:FILE and the path of a folder name others."
+    )
     if re.fullmatch(r"\d+x\d+(x\d+)?", name):
         return UntrainedError(f"{said} To train it: tslens train {name}", name)
     return InputError(said)

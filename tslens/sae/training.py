@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tslens import forward, progress
+from tslens import forward, memory, progress
 from tslens.batching import batches
 from tslens.draws import check_seed
 from tslens.errors import InputError
@@ -72,6 +72,7 @@ def dictionary(
     Raises:
         InputError: no SAELens, an activation that the model does not have, or fewer tokens than a step reads.
     """
+    _refuse_what_does_not_fit(training.width, spec_of(model).d_model)
     seen = activations(model, stories, training)
     known, new = seen.split((len(seen) - len(seen) // HELD_OUT, len(seen) // HELD_OUT))
     if len(known) < training.batch:
@@ -86,6 +87,16 @@ def dictionary(
             made = _trained(sae, training)
     left = (new - made.rebuilt(new)).square().sum() / (new - new.mean(0)).square().sum()
     return replace(made, explained=1 - float(left))
+
+
+def _refuse_what_does_not_fit(width: int, d_in: int) -> None:
+    """InputError for more features than the memory holds with their gradients and Adam's two moments, in fp32."""
+    needs, has = 4 * 4 * (2 * width * d_in + width + d_in), memory.of_machine()
+    if has is not None and needs > has:
+        raise InputError(
+            f"{width:,} features of {d_in:,} directions take {needs / 1e9:,.0f} GB to train; this machine has "
+            f"{has / 1e9:,.0f} GB. Give a smaller width."
+        )
 
 
 def activations(model: "LanguageModel", stories: Sequence[str], training: Training) -> Float[Tensor, "token d_model"]:

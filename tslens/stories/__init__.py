@@ -118,8 +118,10 @@ def stories(
     chosen = next((known for known in SPLITS if known == split), None)
     if chosen != split:
         raise InputError(f"there is no split {split!r}; give {' or '.join(SPLITS)}, or none for all stories")
-    if limit is not None and limit < 1:
-        raise InputError(f"limit={limit} leaves no story; give 1 or more")
+    if limit is not None and not (isinstance(limit, int) and limit >= 1):
+        raise InputError(f"limit={limit!r} leaves no story; give a whole number of 1 or more")
+    if not isinstance(source, str):
+        raise InputError(f"source is a {type(source).__name__}; give a name: 'made', a file or a hub id")
     found = [_source_and_split(name, chosen) for name in names_in(source)]
     return Stories(tuple(part for part, _ in found), tuple(own for _, own in found), limit, clean, seed)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from tslens import files, models, progress, runs
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
+from tslens.paths import is_file
 from tslens.stories import Stories, stories
 from tslens.stories.pack import pack
 from tslens.stories.packed import RECORD, Packed, Record
@@ -97,7 +98,7 @@ def reopen_run(
     InputError if there is no such run, if its data were altered, or for changes that would make it another run.
     """
     _recover(folder)
-    if not (folder / RECIPE).is_file():
+    if not is_file(folder / RECIPE, runs.RESTORE):
         known = sorted(p.parent.name for p in folder.parent.glob(f"*/{RECIPE}") if p.parent.name[0] != ".")
         near = did_you_mean(folder.name, known)
         raise InputError(f"no run is called {folder.name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
@@ -204,7 +205,7 @@ def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, check: bool = False
 def _validation(recipe: Recipe, folder: Path) -> list[str]:
     """The validation stories; the folder keeps them once they were read."""
     place = folder / "data"
-    if (place / VALIDATION).is_file():
+    if is_file(place / VALIDATION, runs.RESTORE):
         return validation_stories.read(place / VALIDATION)
     found = list(_stories(recipe, "validation", recipe.train.validation_stories))
     validation_stories.write(place / VALIDATION, found)

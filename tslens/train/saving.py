@@ -6,6 +6,7 @@ permanently, to study how a model develops.
 """
 
 import dataclasses
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from tslens import files, models, runs
 from tslens.errors import InputError
 from tslens.forward import PRECISIONS
 from tslens.models import LanguageModel, bounds
+from tslens.progress import note
 from tslens.train import precision
 from tslens.train.meter import Meter
 from tslens.train.run import Run
@@ -117,8 +119,10 @@ def restore(run: Run, state: TrainingState) -> None:
     A damaged checkpoint is reported on stderr and renamed `step-….damaged`. InputError if all are damaged, or if the
     run's recipe, data or tokenizer differ from those of the checkpoint.
     """
-    faults, found = [], None
-    for place in runs.steps(run.folder / "checkpoints"):
+    faults, found, home = [], None, run.folder / "checkpoints"
+    if os.path.lexists(home) and not home.is_dir():
+        raise InputError(f"{home} is no folder, and the checkpoints of the run are written there: move it away.")
+    for place in runs.steps(home):
         try:
             config, weights = runs.read(place)
             tensors = runs.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
@@ -140,6 +144,13 @@ def restore(run: Run, state: TrainingState) -> None:
         break
     if faults and found is None:
         raise InputError(f"{run.folder} cannot be resumed: {faults[0][1]}")
+    if found is None and (run.folder / runs.CONFIG).is_file():
+        raise InputError(
+            f"{run.folder} is finished, and its checkpoints are gone: it stays the model that it is. To train it anew: "
+            "--overwrite, with its recipe."
+        )
+    if found is None and (run.folder / runs.METRICS).is_file():
+        note(f"{run.folder} has no checkpoint: training begins at step 0.")
     state.meter.world.wait()  # until everybody has read
     if state.meter.world.first and found is not None:
         for damaged, why in faults:

@@ -4,7 +4,6 @@ Only `config.json`, safetensors and tokenizer files are read: nothing is unpickl
 folder never touches the network; an id goes through `huggingface_hub`, its cache first when there is no network.
 """
 
-import os
 import re
 import textwrap
 from pathlib import Path
@@ -18,19 +17,19 @@ from tslens.files import read_json
 from tslens.models.bounds import MOST_LAYERS, check_numbers, check_sizes
 from tslens.models.hooked_spec import HookedSpec
 from tslens.models.huggingface.family import UNEMBEDDING, Family, quiet
+from tslens.models.huggingface.files import AGAIN, TOKENIZER_CONFIG, files_of, read_file, read_tokenizer
 from tslens.models.huggingface.gpt2 import GPT2
 from tslens.models.huggingface.gpt_neo import GPT_NEO
 from tslens.models.huggingface.gpt_neox import GPT_NEOX
 from tslens.models.huggingface.llama import LLAMA
 from tslens.models.spec import Spec
-from tslens.paths import absent, reading, refuse_no_text
+from tslens.paths import absent, is_file, refuse_no_text
 from tslens.progress import note
 from tslens.tokenizer import Tokenizer
 
 FAMILIES = {"gpt2": GPT2, "gpt_neo": GPT_NEO, "gpt_neox": GPT_NEOX, "llama": LLAMA}
 """By the `model_type` of a configuration."""
 INDEX = "model.safetensors.index.json"
-TOKENIZER_CONFIG = "tokenizer_config.json"
 WANTED = ["config.json", "*.safetensors", INDEX, "tokenizer.json", TOKENIZER_CONFIG, "vocab.json", "merges.txt"]
 OLDER = {"embed_out.weight": UNEMBEDDING}  # GPT-NeoX's
 SIZES = (
@@ -167,20 +166,9 @@ def _repeated(kinds: Any) -> int:
     return max((n for n in counts if isinstance(n, int) and n > MOST_LAYERS), default=0)
 
 
-def _files_of(index: Path) -> list[str]:
-    """The names of the files that an index tells of."""
-    read = read_json(index)
-    files = read.get("weight_map") if isinstance(read, dict) else None
-    if not isinstance(files, dict) or not files or not all(isinstance(name, str) for name in files.values()):
-        raise InputError(f"{index} has no 'weight_map' from tensors to files: it was altered. Fetch it again.")
-    if astray := [n for n in files.values() if n != Path(n).name or not n.endswith(".safetensors")]:
-        raise InputError(f"{index} names {astray[0]!r}, which is no safetensors file of its folder.")
-    return sorted({*files.values()})
-
-
 def _read_tensors(folder: Path, family: Family) -> dict[str, Tensor]:
     """The tensors of one safetensors file, or of all files that an index names, without the prefix of their family."""
-    names = _files_of(folder / INDEX) if _is_there(folder / INDEX) else ["model.safetensors"]
+    names = files_of(folder / INDEX) if is_file(folder / INDEX, AGAIN) else ["model.safetensors"]
     tensors: dict[str, Tensor] = {}
     for path in (folder / name for name in names):
         if not path.is_file():
@@ -197,20 +185,6 @@ def _read_tensors(folder: Path, family: Family) -> dict[str, Tensor]:
     return {OLDER.get(name, name): tensor for name, tensor in plain.items()}
 
 
-def read_file(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file; InputError where there is none, or it is another kind of file."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    if not path.is_file():
-        raise InputError(f"{absent(path)}.")
-    try:
-        with reading(path):
-            return load_file(path)
-    except SafetensorError as error:
-        raise InputError(f"{path} was truncated or is not safetensors ({error}). Fetch it again.") from None
-
-
 def _checked(family: Family, spec: Spec, tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
     """The tensors in fp32, after checks for missing and unexpected ones and for shapes."""
     shapes = family.shapes(spec)
@@ -225,39 +199,3 @@ def _checked(family: Family, spec: Spec, tensors: dict[str, Tensor], folder: Pat
         if tuple(tensors[name].shape) != shape:
             raise InputError(f"{folder}: {name} has shape {tuple(tensors[name].shape)}; its config asks for {shape}.")
     return {name: tensors[name].float() for name in shapes}
-
-
-def read_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer in a folder of the hub's layout: `tokenizer.json`, or GPT-2's two files."""
-    named = _named_bos(folder / TOKENIZER_CONFIG)
-    if _is_there(folder / "tokenizer.json"):
-        return Tokenizer.load(folder / "tokenizer.json", named)
-    if _is_there(folder / "vocab.json") and _is_there(folder / "merges.txt"):
-        return Tokenizer.from_gpt2(folder / "vocab.json", folder / "merges.txt")
-    raise InputError(
-        f"{folder} has no tokenizer: put tokenizer.json, or vocab.json and merges.txt, beside its weights."
-    )
-
-
-def _is_there(path: Path) -> bool:
-    """Whether there is a file at a path. InputError for what is there and is no file, such as a pipe or a link to a
-    file that the hub's cache lost."""
-    if path.is_file() or not os.path.lexists(path):
-        return path.is_file()
-    raise InputError(f"{absent(path)}. Fetch it again.")
-
-
-def _named_bos(path: Path) -> list[str]:
-    """The BOS that a folder's `tokenizer_config.json` names, by itself or as a table with its `content`; none where the
-    file or the name is not there."""
-    if not _is_there(path):
-        return []
-    fields = read_json(path)
-    if not isinstance(fields, dict):
-        raise InputError(f"{path} is no table of a tokenizer's settings: it was altered. Fetch it again.")
-    found = given = fields.get("bos_token")
-    if isinstance(given, dict):
-        found = given.get("content", 0)
-    if not isinstance(found, str | None):
-        raise InputError(f"{path}: bos_token is {shortened(given)}; it must be a text. Fetch it again.")
-    return [] if found is None else [found]
