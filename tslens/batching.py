@@ -77,22 +77,28 @@ class Story:
     occurrence: int
 
 
-def several(texts: Iterable[str]) -> Iterable[str]:
+def several_texts(texts: Iterable[str]) -> Iterable[str]:
     """What was given as texts. InputError for what is iterated over as something else, or not at all: one text or path,
     a table, a mapping, tokens."""
     if isinstance(texts, str | bytes | os.PathLike):
         raise InputError("Stories are several texts, and one text was given: give [text], or tslens.stories(SOURCE).")
     if isinstance(texts, Mapping | Tensor) or hasattr(texts, "columns") or not isinstance(texts, Iterable):
         raise InputError(f"Stories are texts, in a list, and a {type(texts).__name__} was given: give its texts.")
+    if isinstance(texts, list | tuple) and texts:
+        _refuse_other(texts[0], 0)
     return texts
+
+
+def _refuse_other(text: object, index: int) -> None:
+    if not isinstance(text, str):
+        raise InputError(f"Stories are texts, and story {index} is a {type(text).__name__}: give texts.")
 
 
 def identified(texts: Iterable[str], shard: Shard) -> Iterator[Story]:
     """The stories of a shard. The whole corpus is read, because every earlier story of the same text counts."""
     occurrences = Occurrences()
-    for index, text in enumerate(several(texts)):
-        if not isinstance(text, str):
-            raise InputError(f"Stories are texts, and story {index} is a {type(text).__name__}: give texts.")
+    for index, text in enumerate(several_texts(texts)):
+        _refuse_other(text, index)
         identity = occurrences.identify(text)
         if index % shard.of == shard.number:
             yield Story(text, index, *identity)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from tslens import forward
-from tslens.batching import BATCH_TOKENS, WHOLE, Batch, Shard, batches, several
+from tslens.batching import BATCH_TOKENS, WHOLE, Batch, Shard, batches, several_texts
 from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec, spec_of, tokenizer_of
 from tslens.progress import bar, note, stage
@@ -101,7 +101,7 @@ def states(
 ) -> list[Any]:
     """Run the pass and return every reducer's state, to be merged with others (see `Shard`) or finished."""
     spec, tokenizer = spec_of(model), tokenizer_of(model)
-    stories = several(stories)
+    stories = several_texts(stories)
     if classes := [reducer.__name__ for reducer in reducers if isinstance(reducer, type)]:
         raise InputError(f"{classes[0]} is a class, and a scan takes what was made of it: give {classes[0]}().")
     wanted = tuple(dict.fromkeys(name for reducer in reducers for name in reducer.hooks(spec)))

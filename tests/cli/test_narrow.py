@@ -166,6 +166,34 @@ def test_an_unresolved_head_shows_what_it_is_nearest_to(in_tmp: Path, capsys: py
     for row in rows:
         effect, low, high = row.partition(")")[2].split()[:3]
         assert float(low) <= float(effect) <= float(high)
+    assert cli.main(["analyze", "heads", *FEW[:-1], "12", "--json"]) == 0
+    each = [row for row in json.loads(capsys.readouterr().out)["rows"] if row["role"] == "unresolved"]
+    assert len(each) == len(rows)
+    for row, line in zip(each, rows, strict=True):
+        assert f"unresolved ({row['nearest_role']}?)" in line and row["effect"] is None
+        assert f" {row['nearest_effect']:.3f} " in line
+
+
+def test_the_strongest_neurons_of_a_label_show_their_tokens(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert cli.main(["analyze", "neurons", *FEW, "--layer", "2", "--label", "noun"]) == 0
+    assert "held_low top tokens" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (COMMANDS["attribution of a prompt"], "Most to the logit of ' "),
+        (("stories", "check", "made", "--limit", "4"), "4 of 4 stories are kept, 0 of them repaired."),
+    ],
+)
+def test_the_finding_comes_first(
+    words: tuple[str, ...], said: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(words) == 0
+    assert capsys.readouterr().out.startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -201,9 +229,12 @@ def test_generated_stories_come_with_their_settings_and_their_end(
     in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["generate", "--model", "stories2M", "--prompt", "Tom", "--n", "2", "--max-new-tokens", "4", "--seed", "7"]
+    words += ["--temperature", "0.7", "--top-k", "5", "--top-p", "0.9"]
     assert cli.main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found) == 2
     for one in found:
         assert one["text"].startswith("Tom") and (one["prompt"], one["seed"], one["model"]) == ("Tom", 7, "stories2M")
         assert one["ended"] == ("most new tokens" if one["tokens"] == 4 else "end of story")
+        asked = {"temperature": 0.7, "top_k": 5, "top_p": 0.9, "max_new_tokens": 4}
+        assert asked.items() <= one.items()

@@ -34,7 +34,8 @@ def tales(tmp_path: Path) -> Path:
 
 def test_check_prints_a_table_or_json(tales: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("check", tales)
-    head, row = capsys.readouterr().out.splitlines()
+    said, head, row = capsys.readouterr().out.splitlines()
+    assert said == "80 of 83 stories are kept, 0 of them repaired."
     assert head.split() == ["source", "read", "kept", "repaired", "empty", "truncated", "duplicate"]
     assert row.split()[1:] == ["83", "80", "0", "1", "1", "1"]
     other = tales.with_name("märchen.txt")

@@ -6,12 +6,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import tokenizers
 import torch
 
+import tslens
 from tests.models.test_llama2c import write_tokenizer
-from tslens import models
+from tslens import models, report, twins
 from tslens.analysis import heads, lens, neurons
 from tslens.evaluation.loss import loss
 from tslens.models import llama2c
@@ -131,9 +133,61 @@ def test_weights_that_are_not_finite_and_no_layer_are_refused(own: Any, tokenize
         loss(HookedTransformer(cfg, tokenizer=to_transformers(tokenizer)), STORIES)
 
 
-def test_one_text_is_no_stories(own: Any, refused: Any) -> None:
-    with refused("Stories are several texts"):
-        heads.roles(own, "The cat sat.")
+ASKS = {
+    "roles": heads.roles,
+    "ablation": heads.ablation,
+    "loss": loss,
+    "twins": lambda model, stories: twins.compare(model, stories, n=1),
+    "page": lambda model, stories: report.compute(model, stories, twins=0, causes=False),
+}
+
+
+ONE = "Stories are several texts, and one text was given"
+GIVEN: dict[str, tuple[Any, str]] = {
+    "a text": ("The cat sat.", ONE),
+    "a dict": ({"text": ["The cat sat."]}, "a dict was given"),
+    "a table": (pd.DataFrame({"text": ["The cat sat."]}), "a DataFrame was given"),
+}
+OTHERS: dict[str, tuple[Any, str]] = {
+    "a path": (Path("tales.txt"), ONE),
+    "tokens": (torch.tensor([[0, 1]]), "a Tensor was given"),
+    "numbers": ([*range(30)], "story 0 is a int"),
+}
+
+
+@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
+@pytest.mark.parametrize(("given", "said"), GIVEN.values(), ids=GIVEN)
+def test_what_is_no_list_of_stories_is_refused(own: Any, ask: Any, given: Any, said: str, refused: Any) -> None:
+    """Each is iterated over as something else, letters or names of columns, if at all."""
+    with refused(said):
+        ask(own, given)
+
+
+@pytest.mark.thorough  # where types are not checked as functions are called
+@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
+@pytest.mark.parametrize(("given", "said"), OTHERS.values(), ids=OTHERS)
+def test_what_is_not_even_iterated_over_is_refused(own: Any, ask: Any, given: Any, said: str, refused: Any) -> None:
+    with refused(said):
+        ask(own, given)
+
+
+@pytest.mark.thorough
+def test_other_things_in_the_place_of_texts_and_names(own: Any, refused: Any) -> None:
+    with refused("a text is wanted, and a Tensor was given"):
+        heads.pattern(own, torch.tensor([[0, 1]]))
+    with refused("a text is wanted, and a list was given"):
+        heads.pattern(own, ["The cat sat.", "It ran."])
+    with refused("load takes the name or path of a model, and a HookedTransformer was given"):
+        models.load(own)
+    with refused("Roles is a class, and a scan takes what was made of it"):
+        scan(own, STORIES, [heads.Roles])
+    with refused("source is a list; give a name"):
+        tslens.model_stories(own, STORIES)
+    for limit in ("5", 1.5, 0):
+        with refused(f"limit={limit!r} leaves no story"):
+            tslens.model_stories(own, "made", limit=limit)
+        with refused(f"limit={limit!r} leaves no story"):
+            tslens.stories("made", limit=limit)
 
 
 def test_what_cannot_be_read_is_refused(own: Any, tokenizer: Tokenizer, refused: Any) -> None:

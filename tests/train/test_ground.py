@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-from tslens import interrupt, models, runs
+from tslens import cli, interrupt, models, runs
 from tslens.errors import InputError
 from tslens.train import ground, session
 from tslens.train.distributed import World
@@ -232,3 +232,48 @@ def test_a_killed_torchrun_leaves_no_process_and_a_checkpoint(in_tmp, small):
         time.sleep(0.1)
     assert "saved. To go on: tslens train --resume two" in said.read_text()
     assert "Traceback" not in said.read_text() and runs.steps(in_tmp / "runs/two/checkpoints")
+
+
+def test_a_finished_run_without_checkpoints_is_not_trained_anew(train_of, refused):
+    folder = train_of("r").run.folder
+    before = (folder / runs.WEIGHTS).read_bytes()
+    shutil.rmtree(folder / "checkpoints")
+    with refused("r is finished, and its checkpoints are gone: it stays the model that it is"):
+        session.resume("r")
+    assert (folder / runs.WEIGHTS).read_bytes() == before
+    (folder / "checkpoints").write_text("")
+    with refused("checkpoints is no folder, and the checkpoints of the run are written there: move it away"):
+        session.resume("r")
+
+
+def test_a_run_that_lost_its_checkpoints_says_that_it_begins_anew(train_of, capsys):
+    folder = train_of("r").run.folder
+    shutil.rmtree(folder / "checkpoints")
+    for name in (runs.CONFIG, runs.WEIGHTS):
+        (folder / name).unlink()
+    capsys.readouterr()
+    session.resume("r")
+    assert "r has no checkpoint: training begins at step 0." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("makes", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("lost")])
+def test_what_is_no_file_of_a_run_has_the_right_sentence(train_of, capsys, makes):
+    folder = train_of("r").run.folder
+    loss, plot = ["loss", "--model", "r"], ["plot", "r"]
+    for name, words in {
+        runs.CONFIG: loss,
+        runs.WEIGHTS: loss,
+        runs.TOKENIZER: loss,
+        "data/validation.jsonl": loss,
+        runs.METRICS: plot,
+        runs.RECIPE: ["train", "--resume", "r"],
+    }.items():
+        kept = (folder / name).rename(folder / "kept")
+        makes(folder / name)
+        capsys.readouterr()
+        assert cli.main(words) == 2, name
+        said = capsys.readouterr().err
+        kinds = ("is a pipe, not a file", "is a folder, not a file", "is a link to lost, which leads to no file")
+        assert any(f"{name} {kind}" in said for kind in kinds), said
+        (folder / name).rmdir() if (folder / name).is_dir() else (folder / name).unlink()
+        kept.rename(folder / name)

@@ -47,8 +47,10 @@ def check(
     if json_:
         print_json({part: dataclasses.asdict(report) for part, report in reports.items()}, indent=2)
         return
+    whole = cleaner.report
     if len(parts) > 1:
-        reports["all"] = cleaner.report
+        reports["all"] = whole
+    print(filled(f"{whole.kept:,} of {whole.read:,} stories are kept, {whole.repaired:,} of them repaired."))
     table = pd.DataFrame([{"source": part, **dataclasses.asdict(report)} for part, report in reports.items()])
     print(as_text(table))
 

@@ -22,6 +22,8 @@ from tslens.models.validation import spec_of
 
 KINDS = ("permuted", "fresh")
 TURNED = "turned"
+MOST = 9_999
+"""Twins of a model; with as many the smallest p is 0.0001."""
 
 
 @dataclass(frozen=True)
@@ -78,5 +80,10 @@ def _turned(own: dict[str, Tensor], generator: torch.Generator) -> dict[str, Ten
 
 
 def twins(n: int = 19) -> list[Twin]:
-    """`n` twins, the kinds in turns: with 19, the most that a count exceeds all of them by chance is p = 0.05."""
+    """`n` twins, the kinds in turns: with 19, the most that a count exceeds all of them by chance is p = 0.05.
+
+    InputError for more than `MOST`, which no machine measures.
+    """
+    if n > MOST:
+        raise InputError(f"{n:,} twins are too many: give {MOST:,} or fewer; with 19 p is 0.05 at best.")
     return [Twin(KINDS[i % len(KINDS)], i // len(KINDS)) for i in range(n)]

@@ -15,7 +15,7 @@ from tslens.analysis.heads import PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.analysis.neurons import FadeResult, HeldOut, HeldOutResult, Profiles, ProfilesResult
 from tslens.audit import Verdict, verdict_of
-from tslens.batching import several
+from tslens.batching import several_texts
 from tslens.corpus import Corpus
 from tslens.dynamics import SnapshotResult
 from tslens.errors import InputError
@@ -135,7 +135,7 @@ def compute(
     where it is small. InputError as for the analyses, for no story, and for a model that no page runs.
     """
     running = live_of(model, live)
-    corpus = list(several(stories))
+    corpus = list(several_texts(stories))
     described = stories if isinstance(stories, Corpus) else Corpus(tuple(corpus), getattr(stories, "name", GIVEN))
     measured, a_story = _timed_loss(model, corpus)
     heads, depth, *of_neurons = scan(model, corpus, OF_HEADS + (OF_NEURONS if models.spec_of(model).mlp_width else ()))

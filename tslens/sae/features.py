@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from tslens.analysis.neurons import HeldOut, HeldOutResult, Profiles
-from tslens.batching import several
+from tslens.batching import several_texts
 from tslens.errors import InputError
 from tslens.models import Spec, weights_key
 from tslens.sae.dictionary import KINDS, NEURONS, TRAINED, Dictionary
@@ -101,7 +101,7 @@ class Features:
 
 def readers(training: Training, texts: Iterable[str]) -> tuple[Features, ...]:
     """A reducer for each of `KINDS`: neurons, features of an autoencoder trained on `texts`, and random features."""
-    fit = tuple(several(texts))
+    fit = tuple(several_texts(texts))
     return tuple(Features(training, fit, kind) for kind in KINDS)
 
 

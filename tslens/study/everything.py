@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tslens import progress
-from tslens.batching import several
+from tslens.batching import several_texts
 from tslens.corpus import Corpus, counted
 from tslens.errors import InputError
 from tslens.forward.trunk import refuse_compressor
@@ -90,7 +90,7 @@ def everything(
 
 
 def _named(stories: Iterable[str]) -> Corpus:
-    return Corpus(tuple(several(stories)), getattr(stories, "description", "the given stories"))
+    return Corpus(tuple(several_texts(stories)), getattr(stories, "description", "the given stories"))
 
 
 def _all(work: Work, keeper: Kept) -> list[_Done]:

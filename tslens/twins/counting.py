@@ -8,6 +8,7 @@ import torch
 
 from tslens import models, stats
 from tslens.analysis import heads, lens, neurons
+from tslens.batching import several_texts
 from tslens.errors import InputError
 from tslens.halves import ENOUGH, FEWEST, PAIRS, around, leading, on_halves, warn_of_few
 from tslens.memory import give_back
@@ -109,7 +110,7 @@ def enough_texts(stories: Iterable[str], n: int, limit: int) -> list[str]:
 
 def read_texts(stories: Iterable[str], limit: int) -> list[str]:
     """The first stories, each text once."""
-    return list(dict.fromkeys(islice(stories, limit)))
+    return list(dict.fromkeys(islice(several_texts(stories), limit)))
 
 
 def questions(

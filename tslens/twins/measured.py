@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 
 from tslens import stats
 from tslens.analysis import lens, neurons
-from tslens.batching import several
+from tslens.batching import several_texts
 from tslens.errors import InputError
 from tslens.halves import LEADING_P
 from tslens.models.twins import twins
@@ -178,7 +178,7 @@ def measured(
     Raises:
         InputError: no twin, other stories than the answer's, or a model that has no twins.
     """
-    texts, measure = list(several(stories)), MEASURES[type(answer)]
+    texts, measure = list(several_texts(stories)), MEASURES[type(answer)]
     if n < 1 or len(texts) != answer.stories:
         raise InputError(
             f"{n} twins on {len(texts)} stories are no control of an answer on {answer.stories}: give 1 twin or more, "

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tslens.analysis.heads.reducer import roles
 from tslens.analysis.heads.result import COLOURED, EVIDENT, RolesResult
-from tslens.batching import several
+from tslens.batching import several_texts
 from tslens.errors import InputError
 from tslens.models import spec_of
 from tslens.result import Result, read_on
@@ -88,7 +88,7 @@ def at_contexts(model: "LanguageModel", stories: Iterable[str], precision: str =
     Raises:
         InputError: no stories, or a context with no room for two tokens twice.
     """
-    n_ctx, texts = spec_of(model).n_ctx, list(several(stories))
+    n_ctx, texts = spec_of(model).n_ctx, list(several_texts(stories))
     short, long = min(SHORT, n_ctx // 2), min(LONG, n_ctx)
     at_short = roles(model, texts, context=short, precision=precision)
     at_long = roles(model, texts, positions=long, precision=precision)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tslens.analysis.heads.nearest import nearest
+from tslens.analysis.heads.nearest import Nearest, nearest
 from tslens.analysis.heads.pattern import check_head
 from tslens.result import CountedResult
 
@@ -219,8 +219,10 @@ class RolesResult(CountedResult):
         return f"{super().said_of_stories()}\nRoles go by the first {tokens} tokens of a story.".strip()
 
     def to_json(self) -> dict[str, Any]:
-        """Every measure of every head."""
-        return super().to_json() | {"rows": json.loads(self.to_frame().to_json(orient="records", double_precision=15))}
+        """Every measure of every head, with the role that it is nearest to."""
+        near = zip(*nearest(self), strict=True)
+        rows = self.to_frame().assign(**dict(zip((f"nearest_{name}" for name in Nearest._fields), near, strict=True)))
+        return super().to_json() | {"rows": json.loads(rows.to_json(orient="records", double_precision=15))}
 
     def figure(self) -> "Figure":
         """The map of all heads: the role as colour, the share of the attention it explains as shade and per cent."""

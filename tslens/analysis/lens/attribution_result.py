@@ -59,6 +59,14 @@ class AttributionResult(Result):
             frame.insert(3, "target", self.targets * len(self.components))
         return frame
 
+    def headline(self) -> str:
+        """The components that add most to the logit at the last position."""
+        last = self.contribution[:, -1]
+        order = last.abs().argsort(descending=True, stable=True).tolist()[:NAMED]
+        most = ", ".join(f"{self.components[i]} {float(last[i]):+.2f}" for i in order)
+        less = "" if self.against == "nothing" else f", less {self.against}"
+        return f"Most to the logit of {self.targets[-1]!r} after {self.tokens[-1]!r}{less}: {most}."
+
     def summary(self) -> "pd.DataFrame":
         """One row per component, at the last position, the largest contribution first; then their sum."""
         import pandas as pd

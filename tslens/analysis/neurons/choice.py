@@ -32,7 +32,7 @@ def check(n_layers: int, pieces: Sequence[str], layer: int | None, label: str | 
         near = did_you_mean(label.upper(), known)
         raise InputError(f"--label is {label!r}; it may be {', '.join(known[:-1])} or {known[-1]}.{near}")
     if word is not None and not (word.strip() and _tokens(pieces, word)):
-        raise InputError(f"--word is {word!r}, which is no token of this model; --stories with it and --top show more.")
+        raise InputError(f"--word is {word!r}, which is no token of this model: give one that is, or a piece of it.")
 
 
 def is_too_rare(found: "ProfilesResult") -> Bool[Tensor, "layer neuron"]:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tslens import forward
 from tslens.analysis.neurons.in_stories_result import InStoriesResult
-from tslens.batching import several
+from tslens.batching import several_texts
 from tslens.errors import InputError
 from tslens.models import name_of, spec_of, tokenizer_of
 
@@ -34,7 +34,7 @@ def in_stories(
     Raises:
         InputError: there is no story or no neuron, the model has no such neuron, or the precision is unknown.
     """
-    spec, tokenizer, texts = spec_of(model), tokenizer_of(model), list(several(stories))
+    spec, tokenizer, texts = spec_of(model), tokenizer_of(model), list(several_texts(stories))
     if not texts or not chosen:
         raise InputError(f"Activations need a story and a neuron; got {len(texts)} stories, {len(chosen)} neurons.")
     dtype = forward.resolve_dtype(precision, model)

@@ -34,7 +34,7 @@ class ProfilesResult(CountedResult):
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "neuron")
-    essential: ClassVar[tuple[str, ...]] = ("layer", "neuron", "label", "q", "auroc", "firing_rate", "top tokens")
+    essential: ClassVar[tuple[str, ...]] = ("layer", "neuron", "label", "q", "auroc", "top tokens", "firing_rate")
 
     firing_rate: Float[Tensor, "layer neuron"]
     """Share of tokens with an activation above 0."""

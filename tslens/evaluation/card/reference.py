@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from tslens import progress
-from tslens.batching import several
+from tslens.batching import several_texts
 from tslens.errors import InputError
 from tslens.evaluation.card.forms import loss_by_forms
 from tslens.ngrams import KneserNey, five_gram
@@ -154,7 +154,7 @@ def reference(stories: Iterable[str], name: str = "") -> Reference:
     Every tenth story calibrates: the mean and the spread of every measure are those of stories that were not counted.
     Of fewer than 500 stories more do, up to every fourth, so that mostly 50 calibrate, of 60 stories 15; 200 at most.
     """
-    texts = list(several(stories))
+    texts = list(several_texts(stories))
     if len(texts) < FEWEST:
         raise InputError(f"{len(texts)} reference stories say too little of what is usual; give {FEWEST} or more.")
     each = min(CALIBRATION, max(4, len(texts) // AT_LEAST))

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens import progress, stats
-from tslens.batching import several
+from tslens.batching import several_texts
 from tslens.errors import InputError
 from tslens.evaluation.card.reference import (
     ALIKE,
@@ -110,7 +110,9 @@ def score_texts(texts: Sequence[str], usual: Reference, name: str = "texts") -> 
     """The axes of every text beside what is usual in the reference. InputError for fewer than two texts."""
     if len(texts) < 2:
         raise InputError(f"{len(texts)} texts give no interval; give 2 or more.")
-    measures = np.array([usual.measures(text) for text in progress.track(list(several(texts)), f"scoring {name}")])
+    measures = np.array(
+        [usual.measures(text) for text in progress.track(list(several_texts(texts)), f"scoring {name}")]
+    )
     found = usual.usual.standard(measures)
     values = np.stack([by_axis(found, axis) for axis in AXES], axis=1)
     return TextsCardResult(

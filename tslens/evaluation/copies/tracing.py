@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tslens import ngrams, pos, progress
-from tslens.batching import several
+from tslens.batching import several_texts
 from tslens.evaluation.copies.nearest import Closest, closest
 from tslens.evaluation.copies.neighbours import Neighbours, neighbours
 from tslens.ngrams import Index, words
@@ -107,7 +107,7 @@ class _Skeletons:
 def _kept_words(stories: Iterable[str]) -> frozenset[str]:
     """Words and marks that are seldom names or nouns."""
     names, others = Counter[str](), Counter[str]()
-    sample = list(several(stories))
+    sample = list(several_texts(stories))
     with progress.stage("tagging stories"):
         tagged = pos.tag_texts(sample)
     for text, found in zip(sample, tagged, strict=True):
