@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.forward.test_hooked import other
 from tests.generate.test_generate import random_model
 from tslens import forward, models, report
 from tslens.generate import Sampling
@@ -24,6 +25,12 @@ from tslens.report.shell import bundle
 from tslens.tokenizer import Tokenizer
 
 GREEDY = Sampling(temperature=0.0)
+BEYOND = {
+    "positions in queries and keys": "positions 'shortformer'",
+    "positions in scores, window": "positions 'alibi'",
+    "capped scores, normed queries": "query/key norm, soft caps",
+}
+"""What the script does not compute of the models that the fast forward does not cover."""
 SPECS = {
     "gpt2": Spec(24, 2, 3, d_vocab=300, n_ctx=48),
     "gpt2, of its own unembedding": Spec(24, 2, 3, d_vocab=310, n_ctx=48, tied=False, d_mlp=21),
@@ -136,17 +143,17 @@ def test_a_large_tokenizer_counts_too(words: Tokenizer, refused: Any, monkeypatc
     assert live_of(model, True)[0] is not None
 
 
-@pytest.mark.filterwarnings("ignore:HookedTransformer is deprecated")
-def test_a_model_on_the_slow_path_is_refused(words: Tokenizer, refused: Any) -> None:
-    from transformer_lens import HookedTransformer, HookedTransformerConfig
-
-    cfg = HookedTransformerConfig(
-        n_layers=1, d_model=16, n_heads=2, d_head=8, n_ctx=32, d_vocab=words.size, act_fn="relu", seed=0, device="cpu"
-    )
-    model = HookedTransformer(cfg)
-    models.attach_tokenizer(model, words)
-    with refused(r"cannot run in a page: TransformerLens alone runs it, because of activation 'relu'"):
+@pytest.mark.parametrize(("name", "because"), BEYOND.items())
+def test_what_the_script_does_not_compute_is_refused(name: str, because: str, words: Tokenizer, refused: Any) -> None:
+    model = other(name, words)
+    with refused(f"cannot run in a page: TransformerLens alone runs it, because of {because}"):
         live_of(model, True)
+    found, why = live_of(model)
+    assert found is None and because in why
+
+
+def test_a_small_model_on_the_slow_path_is_in_its_page(words: Tokenizer) -> None:
+    assert live_of(other("gelu", words))[0] is not None
 
 
 @pytest.mark.parametrize(

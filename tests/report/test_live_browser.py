@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import torch
 
+from tests.forward.test_hooked import OTHERS, other
 from tests.models.test_llama2c import write_tokenizer
-from tests.report.test_live import SPECS, live, loud
+from tests.report.test_live import BEYOND, SPECS, live, loud
 from tslens import forward, models, report
 from tslens.analysis import lens
 from tslens.forward import EditedForward
@@ -76,6 +77,41 @@ def test_logits_are_those_of_the_model_with_and_without_a_cache(
         row,
     )
     assert torch.allclose(torch.tensor(parts), torch.tensor(whole), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(OTHERS.keys() - BEYOND.keys()))
+def test_logits_of_models_on_the_slow_path_too(script: Callable[[Live], Script], words: Tokenizer, name: str) -> None:
+    model = other(name, words)
+    asked = script(live(model))
+    row = torch.randint(0, 300, (40,)).tolist()
+    with torch.no_grad():
+        expected = model(torch.tensor([row]))[0]
+    whole = asked.run("return Array.from(logitsOf(model, readTokens(model, emptyCache(model), args[0])))", row)
+    size = max(1.0, float(expected.abs().max()))
+    assert torch.allclose(torch.tensor(whole).view_as(expected), expected, atol=2e-5 * size)
+    parts = asked.run(
+        "const cache = emptyCache(model); readTokens(model, cache, args[0].slice(0, 7));"
+        "return Array.from(logitsOf(model, readTokens(model, cache, args[0].slice(7))))",
+        row,
+    )
+    assert torch.allclose(torch.tensor(parts).view(33, -1), torch.tensor(whole).view(40, -1)[7:], atol=1e-9 * size)
+    edits = [["head", 0, 1, 0.0]] + ([] if model.cfg.attn_only else [["neuron", 1, 5, 2.0]])
+
+    def scaled(number: int, scale: float) -> Callable[..., torch.Tensor]:
+        def edit(value: torch.Tensor, **_: Any) -> torch.Tensor:
+            value[:, :, number] *= scale
+            return value
+
+        return edit
+
+    hooks = [(f"blocks.{layer}.{'attn.hook_z' if kind == 'head' else 'mlp.hook_post'}", scaled(number, scale))
+             for kind, layer, number, scale in edits]  # fmt: skip
+    with torch.no_grad():
+        losses = model.run_with_hooks(
+            torch.tensor([row]), return_type="loss", loss_per_token=True, fwd_hooks=hooks, prepend_bos=False
+        )[0]
+    found = torch.tensor(asked.run("return lossesOf(model, args[0], args[1])", row, edits))
+    assert torch.allclose(found.float(), losses, atol=2e-5 * size)
 
 
 @pytest.mark.parametrize("name", ["windowed", "llama2.c"])

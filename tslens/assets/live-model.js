@@ -1,4 +1,4 @@
-// The model in plain JavaScript: GPT-2's and Llama's blocks with a cache of keys and values, computed in double precision.
+// The model in plain JavaScript: transformer blocks with a cache of keys and values, computed in double precision.
 // `live.py` says which models, and lays out their weights: a matrix has a row for each output.
 
 // The weights by name, as parts of one array of 32-bit floats, from the page's JSON.
@@ -6,7 +6,7 @@ function modelOf({ shape, parts }, flat) {
   const weights = {};
   let at = 0;
   for (const [name, size] of parts) weights[name] = flat.subarray(at, (at += size));
-  return { ...shape, weights, groups: shape.n_heads / shape.n_key_value_heads, turns: shape.style === "llama" ? turnsOf(shape) : null };
+  return { ...shape, weights, groups: shape.n_heads / shape.n_key_value_heads, turns: shape.rotary_dim ? turnsOf(shape) : null };
 }
 
 // Half-precision numbers as 32-bit ones.
@@ -27,8 +27,8 @@ function weightsOf({ precision, numbers, steps, block, middle }) {
 }
 
 // Cosines and sines of rotary positions: for each position, of every pair of directions.
-function turnsOf({ n_ctx, d_head, rotary_base }) {
-  const half = d_head / 2, angle = (i) => Math.floor(i / half) / rotary_base ** ((i % half) / half);
+function turnsOf({ n_ctx, rotary_dim, rotary_base }) {
+  const half = rotary_dim / 2, angle = (i) => Math.floor(i / half) / rotary_base ** ((i % half) / half);
   return { cos: Float64Array.from({ length: n_ctx * half }, (_, i) => Math.cos(angle(i))), sin: Float64Array.from({ length: n_ctx * half }, (_, i) => Math.sin(angle(i))) };
 }
 
@@ -83,8 +83,9 @@ function addFourOutputs(x, p, matrix, w, inner, out, to) {
   out[to + 3] += s3;
 }
 
-// Layer norm (GPT-2) or RMS norm (Llama) of each of n rows.
+// Layer norm (with a shift) or RMS norm (without) of each of n rows; as they are without a gain.
 function normed(model, x, n, gain, shift) {
+  if (!gain) return x;
   const d = model.d_model, out = new Float64Array(n * d);
   for (let p = 0; p < n; p++) {
     const at = p * d;
@@ -99,7 +100,7 @@ function normed(model, x, n, gain, shift) {
 
 // Turn queries or keys [n heads d_head] by their positions: neighbours, or the two halves.
 function turn(model, x, n, heads, first) {
-  const { d_head, rotary_adjacent, turns: { cos, sin } } = model, half = d_head / 2;
+  const { d_head, rotary_dim, rotary_adjacent, turns: { cos, sin } } = model, half = rotary_dim / 2;
   for (let p = 0; p < n; p++) for (let h = 0; h < heads; h++) for (let i = 0; i < half; i++) {
     const at = (p * heads + h) * d_head, a = at + (rotary_adjacent ? 2 * i : i), b = rotary_adjacent ? a + 1 : a + half;
     const c = cos[(first + p) * half + i], s = sin[(first + p) * half + i], u = x[a], v = x[b];
@@ -123,7 +124,7 @@ function attended(model, layer, x, n, cache) {
     for (let j = from; j <= last; j++) {
       let s = 0;
       for (let i = 0, at = j * width + head; i < d_head; i++) s += q[query + i] * keys[at + i];
-      scores[j] = s * model.score_scale;
+      scores[j] = s * model.score_scales[layer];
       most = Math.max(most, scores[j]);
     }
     for (let j = from; j <= last; j++) total += scores[j] = Math.exp(scores[j] - most);
@@ -132,15 +133,27 @@ function attended(model, layer, x, n, cache) {
   return z;
 }
 
-const gelu = (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
-const silu = (x) => x / (1 + Math.exp(-x));
+// The coefficients of the complementary error function (Press et al. 1992, Numerical Recipes in C, 6.2: 1.2e-7 of its value).
+const ERFC = [-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277];
 
-// The neurons of a layer after their activation function, [n d_mlp].
+function erfc(x) {
+  const t = 1 / (1 + 0.5 * Math.abs(x)), tail = t * Math.exp(-x * x + ERFC.reduceRight((sum, c) => sum * t + c, 0));
+  return x < 0 ? 2 - tail : tail;
+}
+
+const ACTIVATIONS = {
+  gelu_new: (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  gelu: (x) => 0.5 * x * erfc(-x / Math.SQRT2),
+  relu: (x) => Math.max(0, x),
+  silu: (x) => x / (1 + Math.exp(-x)),
+};
+
+// The neurons of a layer after their activation function, [n d_mlp]; the bias of gated ones is added at the end.
 function neurons(model, layer, x, n) {
-  const { weights: w, d_model } = model;
-  if (model.style === "gpt2") return product(x, n, w[`${layer}.in`], d_model, w[`${layer}.in.bias`]).map(gelu);
+  const { weights: w, d_model, d_mlp } = model, act = ACTIVATIONS[model.activation], bias = w[`${layer}.in.bias`];
+  if (!w[`${layer}.gate`]) return product(x, n, w[`${layer}.in`], d_model, bias).map(act);
   const up = product(x, n, w[`${layer}.in`], d_model);
-  return product(x, n, w[`${layer}.gate`], d_model).map((pre, i) => silu(pre) * up[i]);
+  return product(x, n, w[`${layer}.gate`], d_model).map((pre, i) => act(pre) * up[i] + (bias ? bias[i % d_mlp] : 0));
 }
 
 // Multiply `width` numbers from `start` on, in each of n rows of `across`.
@@ -160,13 +173,15 @@ function readTokens(model, cache, tokens, edits = [], depths = null) {
   if (w.positions) add(x, w.positions.subarray(cache.filled * d, (cache.filled + n) * d));
   depths?.push(x.slice());
   for (let l = 0; l < model.n_layers; l++) {
-    const of = (kind) => edits.filter((edit) => edit[0] === kind && edit[1] === l);
+    const of = (kind) => edits.filter((edit) => edit[0] === kind && edit[1] === l), before = model.parallel ? x.slice() : x;
     const z = attended(model, l, normed(model, x, n, w[`${l}.norm1`], w[`${l}.norm1.bias`]), n, cache);
     for (const [, , h, by] of of("head")) scaleSome(z, n, n_heads * d_head, h * d_head, d_head, by);
     add(x, product(z, n, w[`${l}.o`], n_heads * d_head, w[`${l}.o.bias`]));
-    const post = neurons(model, l, normed(model, x, n, w[`${l}.norm2`], w[`${l}.norm2.bias`]), n);
-    for (const [, , i, by] of of("neuron")) scaleSome(post, n, d_mlp, i, 1, by);
-    add(x, product(post, n, w[`${l}.out`], d_mlp, w[`${l}.out.bias`]));
+    if (w[`${l}.in`]) {
+      const post = neurons(model, l, normed(model, before, n, w[`${l}.norm2`], w[`${l}.norm2.bias`]), n);
+      for (const [, , i, by] of of("neuron")) scaleSome(post, n, d_mlp, i, 1, by);
+      add(x, product(post, n, w[`${l}.out`], d_mlp, w[`${l}.out.bias`]));
+    }
     depths?.push(x.slice());
   }
   cache.filled += n;
@@ -176,7 +191,7 @@ function readTokens(model, cache, tokens, edits = [], depths = null) {
 // Logits [n d_vocab] of rows of the residual stream: after the last block the model's own, before it the logit lens.
 function logitsOf(model, x) {
   const { weights: w, d_model } = model, n = x.length / d_model;
-  return product(normed(model, x, n, w.final, w["final.bias"]), n, w.unembed ?? w.embed, d_model);
+  return product(normed(model, x, n, w.final, w["final.bias"]), n, w.unembed ?? w.embed, d_model, w["unembed.bias"]);
 }
 
 // Log-probabilities from the logits of one position, in place.

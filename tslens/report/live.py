@@ -25,10 +25,9 @@ DEFAULT = 6_000_000
 MOST = 6_500_000
 """Most bytes that they and the tokenizer may take: a page has at most 10 MB, the rest of it 2 beside CircuitsVis's."""
 HALF, WHOLE, FINEST = 16, 32, 24
-SHAPE = (
-    *("d_model", "n_layers", "n_heads", "d_head", "d_vocab", "n_ctx", "style", "window", "eps"),
-    *("rotary_adjacent", "rotary_base"),
-)
+SHAPE = ("d_model", "n_layers", "n_heads", "d_head", "d_vocab", "n_ctx", "window", "eps")
+ACTIVATIONS = {"gelu_pytorch_tanh": "gelu_new"} | {name: name for name in ("gelu_new", "gelu", "relu", "silu")}
+"""The script's names of the activations that it knows, by TransformerLens's."""
 BLOCK = 256  # weights that share a size of steps
 CLOSE = 1e-3
 
@@ -77,8 +76,8 @@ def _readable(model: "LanguageModel", spec: Spec | CompressorSpec, most: int) ->
     """The tokenizer for the page. InputError for a model that the script does not run, or that takes more bytes."""
     if isinstance(spec, CompressorSpec):
         raise InputError("it is a compressor, and the page runs a HookedTransformer")
-    if isinstance(spec, HookedSpec):
-        raise InputError(f"TransformerLens alone runs it, because of {', '.join(spec.because)}")
+    if isinstance(spec, HookedSpec) and (beyond := _beyond(spec.config)):
+        raise InputError(f"TransformerLens alone runs it, because of {', '.join(beyond)}")
     if (size := embedded(spec)) > most:
         raise InputError(
             f"its {spec.n_parameters():,} weights take {size / 1e6:.1f} MB of a page in 16 bits each, and at most "
@@ -93,15 +92,46 @@ def _readable(model: "LanguageModel", spec: Spec | CompressorSpec, most: int) ->
     return tokens
 
 
+def _beyond(config: Mapping[str, Any]) -> list[str]:
+    """What a TransformerLens configuration has that the script does not."""
+    positions = config["positional_embedding_type"]
+    beyond = {
+        f"activation {config['act_fn']!r}": not config["attn_only"] and config["act_fn"] not in ACTIVATIONS,
+        f"positions {positions!r}": positions not in ("standard", "rotary"),
+        "rescaled rotary": config["use_NTK_by_parts_rope"] or config["use_yarn_rope"],
+        "several rotary bases": config["rotary_base_local"] is not None,
+        f"rotary positions divided by {config['rotary_scaling_factor']:g}": config["rotary_scaling_factor"] != 1.0,
+        "query/key norm": config["use_qk_norm"],
+        "clipped queries and keys": config["clip_qkv"] is not None,
+        "attention scaled by position": config["use_logn_attn"],
+        "soft caps": config["attn_scores_soft_cap"] > 0,
+    }
+    return [what for what, there in beyond.items() if there]
+
+
+def _shape(spec: Spec) -> dict[str, Any]:
+    """The shape as the script knows it."""
+    if isinstance(spec, HookedSpec):
+        c = spec.config
+        kind: dict[str, Any] = {"activation": ACTIVATIONS.get(c["act_fn"], ""), "parallel": c["parallel_attn_mlp"]}
+        kind |= {"rotary_dim": c["rotary_dim"], "rotary_base": c["rotary_base"]}
+        kind["rotary_adjacent"] = c["rotary_adjacent_pairs"]
+    else:
+        kind = {"activation": "gelu_new" if spec.style == "gpt2" else "silu", "parallel": False}
+        kind |= {"rotary_dim": spec.d_head, "rotary_base": spec.rotary_base}
+        kind["rotary_adjacent"] = spec.rotary_adjacent
+    kind["rotary_dim"] = kind["rotary_dim"] if spec.positions == "rotary" else 0
+    kind |= {"n_key_value_heads": spec.key_value_heads, "d_mlp": spec.mlp_width}
+    kind |= {"score_scales": [spec.score_scale(i) for i in range(spec.n_layers)]}
+    return {key: getattr(spec, key) for key in SHAPE} | kind | {"local_layers": list(spec.local_layers)}
+
+
 def _laid_out(spec: Spec, model: "LanguageModel", tokens: dict[str, Any]) -> Live:
     parts = list(_parts(spec, models.weights(model)))
     flat = np.concatenate([np.asarray(part, dtype=np.float32).ravel() for _, part in parts])
     kept, used, words = _packed(flat)
-    shape = {key: getattr(spec, key) for key in SHAPE}
-    shape |= {"n_key_value_heads": spec.key_value_heads, "d_mlp": spec.mlp_width, "score_scale": spec.score_scale(0)}
-    shape["local_layers"] = list(spec.local_layers)
     sizes = [[name, part.numel()] for name, part in parts]
-    return Live({"shape": shape, "parts": sizes, "weights": kept, "tokenizer": tokens}, used, words)
+    return Live({"shape": _shape(spec), "parts": sizes, "weights": kept, "tokenizer": tokens}, used, words)
 
 
 def _parts(spec: Spec, w: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
@@ -112,19 +142,32 @@ def _parts(spec: Spec, w: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
         yield "positions", w["pos_embed.W_pos"]
     for i in range(spec.n_layers):
         of = {name.removeprefix(f"blocks.{i}."): part for name, part in w.items() if name.startswith(f"blocks.{i}.")}
-        for n in (1, 2):
-            yield from _named(f"{i}.norm{n}", of[f"ln{n}.w"], of.get(f"ln{n}.b"))
+        yield from _normed(f"{i}.norm1", spec, of, "ln1")
         for part in ("Q", "K", "V"):
             weight = of[f"attn.{grouped if part != 'Q' else ''}W_{part}"]
-            yield from _named(f"{i}.{part.lower()}", weight.transpose(1, 2), of.get(f"attn.b_{part}"))
+            bias = of.get(f"attn.b_{part}", of.get(f"attn._b_{part}"))
+            yield from _named(f"{i}.{part.lower()}", weight.transpose(1, 2), bias)
         yield from _named(f"{i}.o", of["attn.W_O"].flatten(0, 1).T, of.get("attn.b_O"))
+        if "mlp.W_in" not in of:
+            continue
+        yield from _normed(f"{i}.norm2", spec, of, "ln2")
         if "mlp.W_gate" in of:
             yield f"{i}.gate", of["mlp.W_gate"].T
         yield from _named(f"{i}.in", of["mlp.W_in"].T, of.get("mlp.b_in"))
         yield from _named(f"{i}.out", of["mlp.W_out"].T, of.get("mlp.b_out"))
-    yield from _named("final", w["ln_final.w"], w.get("ln_final.b"))
+    yield from _normed("final", spec, w, "ln_final")
     if not spec.tied:
         yield "unembed", w["unembed.W_U"].T
+    if "unembed.b_U" in w:
+        yield "unembed.bias", w["unembed.b_U"]
+
+
+def _normed(name: str, spec: Spec, w: Mapping[str, Tensor], norm: str) -> Iterator[tuple[str, Tensor]]:
+    """The gain of a norm, 1 where it was folded into the weights, and the shift of a layer norm."""
+    if spec.norm != "none":
+        yield name, w.get(f"{norm}.w", torch.ones(spec.d_model))
+    if spec.norm == "layer":
+        yield f"{name}.bias", w.get(f"{norm}.b", torch.zeros(spec.d_model))
 
 
 def _named(name: str, weight: Tensor, bias: Tensor | None) -> Iterator[tuple[str, Tensor]]:
