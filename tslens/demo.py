@@ -17,6 +17,9 @@ from tslens.train.prepare import RECIPE
 from tslens.train.run import differences
 from tslens.train.session import train
 
+SAMPLING = Sampling(temperature=0.6, seed=1)
+"""How its story is drawn."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Demo:
@@ -25,7 +28,7 @@ class Demo:
     page: Path
     findings: list[Finding]
     story: str
-    """A story by the model, sampled at temperature 0.6: the first of eight that it ended itself, or else the first."""
+    """A story by the model, sampled as `SAMPLING` says: the first of eight that it ended itself, or else the first."""
     is_whole: bool
     """Whether the model ended it."""
     seconds: float
@@ -51,9 +54,7 @@ def demo(
     begun()
     run = train(recipe, name, overwrite=True).run
     model = load(run.folder)
-    story = first_whole(
-        generate_written(model, n=8, max_new_tokens=spec_of(model).n_ctx, sampling=Sampling(temperature=0.6, seed=1))
-    )
+    story = first_whole(generate_written(model, n=8, max_new_tokens=spec_of(model).n_ctx, sampling=SAMPLING))
     data = compute(
         model,
         model_stories(model, limit=limit),

@@ -27,6 +27,15 @@ def test_the_first_of_each_word_is_explained_and_text_stays_text() -> None:
     )
 
 
+OURS = ("positional", "content-dependent", "diffuse", "twin", "q", "AUROC", "evenness")
+
+
+@pytest.mark.parametrize("word", OURS)
+def test_our_words_lead_to_their_meaning(word: str) -> None:
+    assert glossary.explained(f"a {word} = 0.1") == f'a <a class="term" href="#word-{word.lower()}">{word}</a> = 0.1'
+    assert len(glossary.WORDS[word].split()) >= 5
+
+
 def test_a_longer_word_goes_before_a_shorter_one_in_it() -> None:
     (link,) = re.findall("<a [^>]*>([^<]*)</a>", glossary.explained("The logit lens."))
     assert link == "logit lens"
@@ -46,6 +55,10 @@ def test_a_press_on_a_word_shows_its_meaning(made: Callable[..., ReportData], op
     page = opener(report.write(report.draw(made(layers=1, heads=2)), tmp_path / "report.html"))
     word = page.one("#findings a.term")
     assert word.get_attribute("title").removesuffix(".") in glossary.WORDS.values()
+    shown = page("return Array.from(document.querySelectorAll('a.term'), (word) => [word.hash.slice(6), word.title])")
+    meanings = {word.lower().replace(" ", "-"): meaning for word, meaning in glossary.WORDS.items()}
+    assert {"positional", "twin", "q"} <= {name for name, _ in shown}
+    assert all(title.removesuffix(".") == meanings[name] for name, title in shown)
     page.click("#findings a.term")
     place = page("return location.hash.slice(1)")
     assert place.startswith("word-")

@@ -25,6 +25,7 @@ def demo(
     overwrite
         Replace an existing run of that name, whatever its recipe.
     """
+    from tslens.demo import SAMPLING
     from tslens.demo import demo as run
 
     given = settings(set_)
@@ -38,7 +39,8 @@ def demo(
     if json_:
         print_json(dataclasses.asdict(done) | {"page": str(done.page)})
         return
-    how = f"temperature 0.6, {'the first of eight that it ended itself' if done.is_whole else 'it ended none of eight'}"
+    which = "the first of eight that it ended itself" if done.is_whole else "it ended none of eight"
+    how = f"temperature {SAMPLING.temperature:g}, {which}"
     print(f"\nA story that the model wrote ({how}):\n\n{done.story}\n\nWhat was found:\n")
     for finding in done.findings:
         print(filled(f"  - {finding.figure} {finding.claim} {finding.evidence}"))
