@@ -91,7 +91,7 @@ def several_texts(texts: Iterable[str]) -> Iterable[str]:
 
 def _refuse_other(text: object, index: int) -> None:
     if not isinstance(text, str):
-        raise InputError(f"Stories are texts, and story {index} is a {type(text).__name__}: give texts.")
+        raise InputError(f"Stories are texts, and story {index} is of type {type(text).__name__}: give texts.")
 
 
 def identified(texts: Iterable[str], shard: Shard) -> Iterator[Story]:

@@ -151,7 +151,7 @@ GIVEN: dict[str, tuple[Any, str]] = {
 OTHERS: dict[str, tuple[Any, str]] = {
     "a path": (Path("tales.txt"), ONE),
     "tokens": (torch.tensor([[0, 1]]), "a Tensor was given"),
-    "numbers": ([*range(30)], "story 0 is a int"),
+    "numbers": ([*range(30)], "story 0 is of type int"),
 }
 
 

@@ -38,8 +38,9 @@ def read(folder: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     tensors = huggingface.read_file(folder / WEIGHTS)
     if fields["n_layers"] > len(tensors):
         raise InputError(f"{folder / CONFIG} has more layers than {WEIGHTS} has tensors: one of them was altered.")
-    unembedding, embedding = tensors.get("unembed.W_U"), tensors.get("embed.W_E")
-    tied = unembedding is not None and embedding is not None and torch.equal(unembedding, embedding.T)
+    none = torch.empty(0)
+    unembedding, embedding = tensors.get("unembed.W_U", none), tensors.get("embed.W_E", none)
+    tied = embedding.dim() == 2 and torch.equal(unembedding, embedding.T)
     if tied:
         del tensors["unembed.W_U"]
     spec = _spec(fields, tensors, folder / CONFIG, tied=tied)

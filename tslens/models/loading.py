@@ -50,9 +50,8 @@ def load(name: str | Path) -> "LanguageModel":
     if folder is None:
         raise _unknown(text, list(known))
     config, tensors = runs.read(folder)
-    home = (
-        folder if is_file(folder / runs.TOKENIZER, runs.RESTORE) else folder.parent.parent
-    )  # a checkpoint's run has it
+    # A checkpoint's run has it.
+    home = folder if is_file(folder / runs.TOKENIZER, runs.RESTORE) else folder.parent.parent
     if not is_file(home / runs.TOKENIZER, runs.RESTORE):
         raise InputError(f"{folder} has no {runs.TOKENIZER}: put back the one that it was trained with.")
     tokenizer = Tokenizer.load(home / runs.TOKENIZER)
