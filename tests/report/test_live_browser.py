@@ -309,6 +309,16 @@ def test_what_it_writes_is_what_made_models_write(
     assert sum(check_written(page, model, text, 30) for text in ("The cat", "", "A dog ran. ")) > 60
 
 
+@pytest.mark.parametrize("name", ["gelu", "attention only", "parallel, part of a head rotated"])
+def test_what_it_writes_is_what_models_on_the_slow_path_write(
+    page_of: Callable[[Any], Any], words: Tokenizer, name: str
+) -> None:
+    model = other(name, words)
+    page = page_of(model)
+    assert sum(check_written(page, model, text, 20) for text in ("The cat", "", "A dog ran. ")) > 30
+    assert page.complaints() == []
+
+
 def test_rounded_weights_write_the_same_where_logits_differ_enough(
     page_of: Callable[[Any], Any], words: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
