@@ -221,7 +221,7 @@ SURFACES: dict[str, Surface] = {
     **{f"positions of {kind}": _of_folder(kind, "config.json") for kind in ("neox-linear", "neox-llama3", "llama-linear", "llama-llama3", "llama-wide")},
     "TransformerLens's": Surface(
         ("hooked", "plain", "tales.txt"), ("hooked/*.*", "plain/*.*"),
-        _words(*(f"{command} --model {of} --stories tales.txt --limit 4" for of in ("hooked", "plain") for command in ("loss", "analyze heads"))), 21,
+        _words(*(f"{command} --model {of} --stories tales.txt --limit 4" for of in ("hooked", "plain") for command in ("loss", "analyze heads"))), 20,
     ),
     "what was kept": Surface(("tiny", "tales.txt", "pairs.jsonl", "suite.toml", "prompts.txt", "cache"), ("cache/**/*.*",), KEPT, 42),
     "what was kept of a run": Surface(

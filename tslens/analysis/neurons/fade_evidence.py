@@ -95,7 +95,7 @@ def gathered(
         return FadeEvidence(labels, [], [], [], none, none, np.zeros((0, len(STRENGTHS), 0, 0)), [], empty)
     tokenizer, word_of = story_tokenizer_of(model), words(labels.pieces)
     truth = {story.text: story.tags for story in generate(made, MADE_SEED)}
-    generated = chosen(truth, tokenizer, rows=made, context=context)
+    generated = chosen([*truth], tokenizer, rows=made, context=context)
     others = _others(labels, sorted({layer for layer, _ in places}), controls)
     units = [*places, *others]
     read = _read(model, natural, units, tags_in(natural, tokenizer))
