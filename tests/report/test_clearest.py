@@ -59,6 +59,8 @@ def test_an_example_is_of_the_keys_that_the_role_is_about(role: str, tokens: str
 def test_what_twins_earn_too_is_not_shown(made: Callable[..., ReportData]) -> None:
     data = made()
     assert clearest(data) and clearest(dataclasses.replace(data, twins=None)) == ""
+    page = report.draw(data)
+    assert page.index('id="findings-title"') < page.index("The clearest") < page.index('class="findings"')  # they lead
     assert data.twins is not None
     earned = dataclasses.replace(data.twins, most=data.twins.count + 1, leads=torch.zeros_like(data.twins.leads))
     assert clearest(dataclasses.replace(data, twins=earned)) == ""
