@@ -72,11 +72,15 @@ def dictionary(
     Raises:
         InputError: no SAELens, an activation that the model does not have, or fewer tokens than a step reads.
     """
-    _refuse_what_does_not_fit(training.width, spec_of(model).d_model)
+    _refuse_what_does_not_fit(training, spec_of(model).d_model)
     seen = activations(model, stories, training)
     known, new = seen.split((len(seen) - len(seen) // HELD_OUT, len(seen) // HELD_OUT))
     if len(known) < training.batch:
         raise InputError(f"{len(seen):,} tokens are too few for steps of {training.batch:,}. Give more stories.")
+    if len(known) < training.width:
+        raise InputError(
+            f"{len(seen):,} tokens are too few for {training.width:,} features. Give fewer features, or more stories."
+        )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
         sae = _untrained(seen.shape[1], training)
@@ -89,9 +93,11 @@ def dictionary(
     return replace(made, explained=1 - float(left))
 
 
-def _refuse_what_does_not_fit(width: int, d_in: int) -> None:
-    """InputError for more features than the memory holds with their gradients and Adam's two moments, in fp32."""
-    needs, has = 4 * 4 * (2 * width * d_in + width + d_in), memory.of_machine()
+def _refuse_what_does_not_fit(training: Training, d_in: int) -> None:
+    """InputError for more features than the memory holds, in fp32: their weights with gradients and Adam's two moments,
+    and the seven arrays of a batch that a step of SAELens's takes (measured: 1.85 GB for 65,536 features)."""
+    width = training.width
+    needs, has = 4 * (4 * (2 * width * d_in + width + d_in) + 7 * training.batch * width), memory.of_machine()
     if has is not None and needs > has:
         raise InputError(
             f"{width:,} features of {d_in:,} directions take {needs / 1e9:,.0f} GB to train; this machine has "
