@@ -1,5 +1,6 @@
 """Sparse autoencoders: trained by SAELens, read by the reducers of neurons, beside neurons and random features."""
 
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -375,3 +376,21 @@ def test_the_command_trains_reads_and_writes(tmp_path, capsys):
     found = sae.RecoveredResult.load(out)
     assert found.recovered[0, 0] > found.recovered[0, 1] > found.recovered[0, 2]  # the trained, the random, the mean
     assert [one.compared.hook for one in kept(model)] == [hook]
+
+
+MEASURED = """
+import resource, torch
+from tslens.sae import training as t
+of = t.Training("blocks.0.hook_resid_post", width=16384, k=2, steps=2, batch=1024)
+seen, peak = torch.randn(2048, 16), lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+sae = t._untrained(16, of)
+before = peak()
+t._fit(sae, seen, of)
+print((peak() - before) / t.step_bytes(of, 16))
+"""
+
+
+@pytest.mark.thorough
+def test_a_step_takes_about_as_much_as_is_asked_of_the_memory():
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", MEASURED], capture_output=True, text=True, check=True)
+    assert 0.6 < float(done.stdout.split()[-1]) < 1.4

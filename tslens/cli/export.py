@@ -56,7 +56,7 @@ def _difference(model: "LanguageModel", folder: Path, named: dict[str, str]) -> 
     from transformers import AutoModelForCausalLM
 
     from tslens.forward import logits
-    from tslens.models.huggingface.family import quiet
+    from tslens.models.huggingface.quiet import quiet
 
     tokens = torch.randint(0, model.cfg.d_vocab, (1, model.cfg.n_ctx), generator=torch.Generator().manual_seed(0))
     with quiet(), torch.no_grad():

@@ -42,7 +42,7 @@ def load(name: str | Path) -> "LanguageModel":
         return _named(model, Path(file).stem)
     if text.startswith("hf:"):
         source = text.removeprefix("hf:")
-        return _named(from_weights(*huggingface.read(source), origin=text), huggingface.name_of(source))
+        return _named(from_weights(*huggingface.read(source), origin=text), huggingface.source_name(source))
     known = available()
     folder = known.get(text) or (Path(text) if text and (Path(text) / "config.json").is_file() else _at_step(text))
     if folder is None and text and os.path.lexists(Path(text) / hooked_folder.CONFIG):

@@ -93,11 +93,16 @@ def dictionary(
     return replace(made, explained=1 - float(left))
 
 
-def _refuse_what_does_not_fit(training: Training, d_in: int) -> None:
-    """InputError for more features than the memory holds, in fp32: their weights with gradients and Adam's two moments,
-    and the seven arrays of a batch that a step of SAELens's takes (measured: 1.85 GB for 65,536 features)."""
+def step_bytes(training: Training, d_in: int) -> int:
+    """Bytes that a step of training takes in fp32: the weights with gradients and Adam's two moments, and the seven
+    arrays of a batch that SAELens has at once (a test holds it to what is measured)."""
     width = training.width
-    needs, has = 4 * (4 * (2 * width * d_in + width + d_in) + 7 * training.batch * width), memory.of_machine()
+    return 4 * (4 * (2 * width * d_in + width + d_in) + 7 * training.batch * width)
+
+
+def _refuse_what_does_not_fit(training: Training, d_in: int) -> None:
+    """InputError for more features than the memory holds."""
+    width, needs, has = training.width, step_bytes(training, d_in), memory.of_machine()
     if has is not None and needs > has:
         raise InputError(
             f"{width:,} features of {d_in:,} directions take {needs / 1e9:,.0f} GB to train; this machine has "

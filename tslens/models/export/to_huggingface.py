@@ -12,11 +12,12 @@ from tslens.models.export.folder import new_folder
 from tslens.models.fast_tokenizer import to_transformers
 from tslens.models.hooked import story_tokenizer_of, weights
 from tslens.models.hooked_spec import HookedSpec
-from tslens.models.huggingface.family import UNEMBEDDING, Family, quiet
+from tslens.models.huggingface.family import UNEMBEDDING, Family
 from tslens.models.huggingface.gpt2 import GPT2
 from tslens.models.huggingface.gpt_neo import GPT_NEO
 from tslens.models.huggingface.gpt_neox import GPT_NEOX
 from tslens.models.huggingface.llama import LLAMA
+from tslens.models.huggingface.quiet import quiet
 from tslens.models.loading import name_of
 from tslens.models.rotary import in_halves
 from tslens.models.spec import Spec

@@ -1,8 +1,6 @@
 """A family of Hugging Face models: its shapes, and its tensors under TransformerLens's names."""
 
-import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,24 +81,6 @@ class Family:
             ("" if part.file == UNEMBEDDING else self.prefix) + part.file: part.write(parameters)
             for part in self.parts(spec)
         }
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Without transformers' progress bars, and without its warnings about configurations, such as ids of special tokens
-    that its defaults name: what tslens does not cover it refuses by itself."""
-    from transformers.utils import logging as theirs
-
-    logger, shown = logging.getLogger("transformers"), theirs.is_progress_bar_enabled()
-    level = logger.level
-    theirs.disable_progress_bar()
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-        if shown:
-            theirs.enable_progress_bar()
 
 
 def of_layers(spec: Spec, block: str, parts: Iterable[Stored]) -> list[Stored]:

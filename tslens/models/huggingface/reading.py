@@ -16,12 +16,13 @@ from tslens.errors import InputError
 from tslens.files import read_json
 from tslens.models.bounds import MOST_LAYERS, check_numbers, check_sizes
 from tslens.models.hooked_spec import HookedSpec
-from tslens.models.huggingface.family import UNEMBEDDING, Family, quiet
+from tslens.models.huggingface.family import UNEMBEDDING, Family
 from tslens.models.huggingface.files import AGAIN, TOKENIZER_CONFIG, files_of, read_file, read_tokenizer
 from tslens.models.huggingface.gpt2 import GPT2
 from tslens.models.huggingface.gpt_neo import GPT_NEO
 from tslens.models.huggingface.gpt_neox import GPT_NEOX
 from tslens.models.huggingface.llama import LLAMA
+from tslens.models.huggingface.quiet import quiet
 from tslens.models.spec import Spec
 from tslens.paths import absent, is_file, refuse_no_text
 from tslens.progress import note
@@ -58,7 +59,7 @@ def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     return spec, family.read(spec, tensors), read_tokenizer(folder)
 
 
-def name_of(source: str) -> str:
+def source_name(source: str) -> str:
     """The name of a model: its folder's, or that of a hub id with its revision, in which `/` becomes `-`."""
     if Path(source).is_dir():
         return Path(source).resolve().name
