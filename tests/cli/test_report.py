@@ -101,3 +101,15 @@ def test_a_model_of_others(shared: Path, in_tmp: Path, monkeypatch: pytest.Monke
     given = ["--stories", "made", "--limit", "3", "--shown", "1", "--out", "page.html"]
     assert main(["report", "--model", f"llama2c:{file},{tokenizer}", *given]) == 0
     assert "stories260K" in Path("page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.thorough
+def test_the_page_of_the_bundled_model_with_all_that_was_kept_has_ten_megabytes_at_most(in_tmp: Path) -> None:
+    """Circuits, features, suites, pairs, the card and copies as they were kept with it, and the model itself."""
+    assert main(["report", "--model", "stories2M", "--out", "r.html"]) == 0
+    page = Path("r.html").read_text(encoding="utf-8")
+    links = page.partition("<nav")[2].partition("</nav>")[0]
+    parts = ("live", "circuits", "features", "suites", "pairs", "card", "copies", "stories")
+    assert all(f'href="#{part}"' in links and f'id="{part}"' in page for part in parts)
+    assert 'class="clearest"' in page
+    assert 6_000_000 < Path("r.html").stat().st_size <= 10_000_000
