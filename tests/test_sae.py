@@ -379,10 +379,11 @@ def test_the_command_trains_reads_and_writes(tmp_path, capsys):
 
 
 MEASURED = """
-import resource, torch
+import torch
+from tslens.bench.scan_memory import largest_resident as peak
 from tslens.sae import training as t
 of = t.Training("blocks.0.hook_resid_post", width=16384, k=2, steps=2, batch=1024)
-seen, peak = torch.randn(2048, 16), lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+seen = torch.randn(2048, 16)
 sae = t._untrained(16, of)
 before = peak()
 t._fit(sae, seen, of)
