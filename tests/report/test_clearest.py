@@ -11,7 +11,7 @@ from tests.report.conftest import EVIL
 from tslens import report
 from tslens.analysis.heads import ROLES, PatternResult
 from tslens.plots.text import shown
-from tslens.report.clearest import _strongest, clearest
+from tslens.report.clearest import UNCOUNTED, _strongest, clearest
 from tslens.report.compute import ReportData
 
 
@@ -20,7 +20,8 @@ def test_the_best_supported_come_first_each_with_an_example(made: Callable[..., 
     names = ["positional", "previous token", "diffuse", "self", "unresolved", "content-dependent", "positional", "self"]
     data.heads.role_code[:] = torch.tensor([ROLES.index(name) for name in names]).view(2, 4)
     data.heads.effect_low[:] = torch.tensor([0.2, 0.4, 0.9, 0.3, 0.9, 0.9, 0.6, 0.1]).view(2, 4)
-    found = re.findall('<a href="#([^"]*)">Head ([^<]*)</a> <span>([a-z ]*),', clearest(data))
+    plain = re.sub('<a class="term"[^>]*>(.*?)</a>', r"\1", clearest(data))
+    found = re.findall('<a href="#([^"]*)">Head ([^<]*)</a> <span>([a-z ]*),', plain)
     assert [(place, role) for _, place, role in found] == [
         ("1.2", "positional"), ("0.1", "previous token"), ("0.3", "self"),
     ]  # fmt: skip
@@ -58,7 +59,9 @@ def test_an_example_is_of_the_keys_that_the_role_is_about(role: str, tokens: str
 
 def test_what_twins_earn_too_is_not_shown(made: Callable[..., ReportData]) -> None:
     data = made()
-    assert clearest(data) and clearest(dataclasses.replace(data, twins=None)) == ""
+    assert UNCOUNTED not in clearest(data)
+    alone = clearest(dataclasses.replace(data, twins=None))
+    assert UNCOUNTED in alone and 'href="#head=' in alone and 'href="#neuron=' in alone
     page = report.draw(data)
     assert page.index('id="findings-title"') < page.index("The clearest") < page.index('class="findings"')  # they lead
     assert data.twins is not None

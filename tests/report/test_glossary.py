@@ -60,8 +60,8 @@ def test_a_press_on_a_word_shows_its_meaning(made: Callable[..., ReportData], op
     assert {"positional", "twin", "q"} <= {name for name, _ in shown}
     assert all(title.removesuffix(".") == meanings[name] for name, title in shown)
     page.click("#findings a.term")
-    place = page("return location.hash.slice(1)")
+    place = page("return new URLSearchParams(location.hash.slice(1)).get('at')")
     assert place.startswith("word-")
     page.until(f"document.getElementById('{place}').getBoundingClientRect().top < innerHeight")
-    assert page(f"return document.getElementById('{place}').matches(':target')")
+    assert page(f"return document.getElementById('{place}').matches('.target')")
     assert page.complaints() == []

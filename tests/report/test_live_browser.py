@@ -432,6 +432,36 @@ def test_a_link_opens_the_text_and_the_changed_parts(
     assert page.complaints() == []
 
 
+def test_write_writes_after_a_text_that_was_typed_this_moment(page_of: Callable[[Any], Any], words: Tokenizer) -> None:
+    page = page_of(loud(SPECS["gpt2"], words))
+    page.browser.execute_script(
+        "const field = document.getElementById('live-text'); field.value = 'The cat sat';"
+        "field.dispatchEvent(new Event('input')); document.getElementById('live-write').click()"
+    )
+    page.until("document.querySelector('#live-as .end').textContent.includes(':')")
+    assert page("return document.getElementById('live-as').dataset.text").startswith("The cat sat")
+
+
+def test_a_link_opens_what_was_written_and_how(page_of: Callable[[Any], Any], words: Tokenizer, tmp_path: Path) -> None:
+    page = page_of(loud(SPECS["gpt2"], words))
+    text = "return document.getElementById('live-as').dataset.text"
+    typed(page, "The cat sat")
+    page("document.getElementById('live-temperature').value = 0.8; document.getElementById('live-seed').value = 5")
+    page("document.getElementById('live-most').value = 20")
+    page.click("#live-write")
+    page.until("document.querySelector('#live-as .end').textContent.includes(':')")
+    seen, link = page(text), page.until("location.hash.includes('write') && location.hash")
+    page.browser.get(f"{(tmp_path / 'live.html').as_uri()}?again{link}")
+    page.until("(document.querySelector('#live-as .end')?.textContent ?? '').includes(':')")
+    assert page(text) == seen and link.endswith("write=0.8%2C5%2C20")
+    assert page("return document.getElementById('live-seed').value") == "5"
+    typed(page, "A dog")
+    page.until("!location.hash.includes('write')")  # what was written is no longer seen
+    page.browser.get(f"{(tmp_path / 'live.html').as_uri()}?wrong#write=9,9,999999999")
+    page.until("document.querySelectorAll('#live-as .typed').length > 1")
+    assert page.one("#live-as .end").text == "" and page.complaints() == []
+
+
 @pytest.mark.parametrize("width", [390, 1400])
 def test_nothing_sticks_out(page_of: Callable[[Any], Any], words: Tokenizer, width: int) -> None:
     page = page_of(loud(SPECS["gpt2"], words))

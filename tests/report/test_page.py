@@ -386,6 +386,7 @@ def test_a_link_opens_what_was_seen(opened: tuple[Any, ReportData], tmp_path: Pa
     """Heads and lens show one story and move together; the address says what is chosen, and a new page opens it."""
     page, _ = opened
     assert page("return location.hash") == ""
+    start = str(page.one('.head[aria-selected="true"]').get_attribute("data-head"))
     page.click('.head[data-head="6"]')
     page("const s = document.querySelector('#heads-view select'); s.value = 1; s.dispatchEvent(new Event('change'))")
     story = "document.querySelector('#lens-view select').value"
@@ -398,7 +399,7 @@ def test_a_link_opens_what_was_seen(opened: tuple[Any, ReportData], tmp_path: Pa
     page.until("document.querySelectorAll('tr.row').length === 1")
     page.click("tr.row td.id button")
     link = page.until("location.hash.includes('neuron') && location.hash")
-    assert link == "#head=1.2&story=1&token=2&layer=0&neuron=1.17"
+    assert link == "#head=1.2&story=1&token=2&layer=0&find=1.17&neuron=1.17"
 
     page.browser.get(f"{(tmp_path / 'report.html').as_uri()}?again{link}")
     page.until("document.body.dataset.ready === 'true'")
@@ -415,7 +416,8 @@ def test_a_link_opens_what_was_seen(opened: tuple[Any, ReportData], tmp_path: Pa
         "=",
     ):
         page(f"location.hash = {wrong!r}")
-        assert page.one('.head[aria-selected="true"]').get_attribute("data-head") == "6"
+        page.until("document.querySelector('.head[aria-selected]').dataset.head === '" + start + "'")
+        assert page(f"return {story}") == "0" and not page.all("tr.row.open")
 
 
 def test_every_plot_is_saved_as_vector(opened: tuple[Any, ReportData]) -> None:

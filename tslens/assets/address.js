@@ -1,12 +1,30 @@
-// What is chosen, kept in the page's address: a link opens what was seen, and sections that show the same story move
-// together.
+// What is chosen, kept in the page's address: a link opens what was seen, going back shows what was there before, and
+// sections that show the same story move together.
 
-const SECTIONS = { head: "heads", story: "heads", token: "heads", first: "heads", view: "heads", layer: "lens", neuron: "neurons", whole: "whole", text: "live", parts: "live" }; // of each key
+// The section of each key, in the order in which keys are read; `at` names the section itself, or a word of the glossary.
+const SECTIONS = {
+  colour: "heads", role: "heads", head: "heads", story: "heads", first: "heads", token: "heads", direction: "heads", view: "heads",
+  find: "neurons", of: "neurons", label: "neurons", sort: "neurons", page: "neurons", neuron: "neurons", whole: "whole",
+  shade: "lens", layer: "lens", text: "live", parts: "live", write: "live", step: "film", at: null,
+};
 const chosen = new Map(), followers = [];
 let live = false, pending;
 
-// Calls `change` with the values of a key that an address or another section chooses; an address may say anything.
+// Calls `change` with the values of a key that an address or another section chooses, and with null where an address no
+// longer names the key: then the section is as the page begins. An address may say anything.
 const follow = (key, change) => followers.push([key, change]);
+
+// Keep the value of a field as a key, but for the one that it has as the page begins. What it returns tells a new one.
+function keep(key, field, change) {
+  const first = field.value, allowed = (value) => !field.options || [...field.options].some((option) => option.value === value);
+  follow(key, (value) => {
+    const wanted = value !== null && allowed(value) ? value : first;
+    if (wanted === field.value) return;
+    field.value = wanted;
+    change(wanted);
+  });
+  return () => { if (field.value === first) forget(key); else tell(key, field.value); };
+}
 
 // A section shows another value: the others follow, and the address says so. Nothing is said before the page is drawn.
 function tell(key, value) {
@@ -24,29 +42,66 @@ function tellStory(number) {
   tell("story", number);
 }
 
+// The key is again as the page begins.
 function forget(key) {
-  if (chosen.delete(key)) writeAddress();
+  if (!chosen.delete(key)) return;
+  pass(key);
+  writeAddress();
 }
 
 function pass(key) {
-  for (const [of, change] of followers) if (of === key) change(chosen.get(key));
+  for (const [of, change] of followers) if (of === key) change(chosen.get(key) ?? null);
 }
 
-function writeAddress() {
+const addressOf = (said) => (said.size ? `#${new URLSearchParams([...said])}` : "#");
+
+// `entry`: the browser goes back to what was there before.
+function writeAddress(entry = false) {
+  clearTimeout(pending);
   try {
-    history.replaceState(null, "", chosen.size ? `#${new URLSearchParams([...chosen])}` : "#");
+    history[entry ? "pushState" : "replaceState"](null, "", addressOf(chosen));
   } catch { /* a page inside another one has no address of its own */ }
 }
 
-// Choose what the address says, and go to the section of what it says last.
-function readAddress() {
-  live = true;
-  if (!location.hash.includes("=")) return;
-  const said = [...new URLSearchParams(location.hash.slice(1))].filter(([key]) => key in SECTIONS);
+// Show what is said, what it does not name as the page begins, and go to the section of what it says last.
+function show(said) {
+  const keys = Object.keys(SECTIONS).filter((key) => said.has(key) || chosen.has(key)), last = [...said.keys()].at(-1);
   chosen.clear();
   for (const [key, value] of said) chosen.set(key, value);
-  for (const key of Object.keys(SECTIONS)) if (chosen.has(key)) pass(key);
-  if (said.length) byId(SECTIONS[said.at(-1)[0]])?.scrollIntoView();
+  keys.forEach(pass);
+  if (last) goTo((last === "neuron" && document.querySelector("tr.row.open")) || byId(SECTIONS[last] ?? said.get(last)));
+}
+
+function goTo(place) {
+  document.querySelector(".target")?.classList.remove("target");
+  if (!place) return;
+  place.classList.add("target");
+  place.scrollIntoView();
+  if (place.tabIndex < 0) place.setAttribute("tabindex", -1);
+  place.focus({ preventScroll: true });
+}
+
+const saidBy = (hash) => new Map(hash.includes("=") ? [...new URLSearchParams(hash.slice(1))].filter(([key]) => key in SECTIONS) : []);
+
+function readAddress() {
+  live = true;
+  show(saidBy(location.hash));
+}
+
+// A link within the page changes what it names and leaves the rest as it is.
+function followLink(event) {
+  const link = event.target.closest?.('a[href^="#"]');
+  if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  writeAddress();
+  const said = new Map(chosen), asked = saidBy(link.hash);
+  said.delete("at");
+  for (const [key, value] of asked.size ? asked : [["at", link.hash.slice(1)]]) { said.delete(key); said.set(key, value); }
+  if (asked.has("story") && !asked.has("token")) said.delete("token");
+  const before = addressOf(chosen);
+  show(said);
+  writeAddress(addressOf(chosen) !== before);
 }
 
 addEventListener("hashchange", readAddress);
+addEventListener("click", followLink);

@@ -43,11 +43,11 @@ function limitFirst(view) {
   view.slider.setAttribute("aria-valuetext", view.firstShown.textContent);
 }
 
-// Show the first tokens, null for all; the chosen token stays where it can.
+// Show the first tokens, null for all; a token that the reader chose stays where it can.
 function showFirst(view, first) {
   view.first = first === null ? null : Math.max(2, first);
   limitFirst(view);
-  view.token = view.token === null ? null : Math.min(view.token, tokensShown(view) - 1);
+  view.token = chosen.has("token") ? Math.min(view.token, tokensShown(view) - 1) : null;
   drawThumbnails(view);
   showAttention(view);
 }

@@ -11,8 +11,8 @@ function filmSection({ film, heads }) {
     step: el("output", { class: "step", id: "film-step" }), lens: el("div"), texts: el("div", { class: "samples" }),
     scores: el("ul", { class: "scores", "aria-label": "Scores at this step" }), rolesKey: el("ul", { class: "legend" }), labelsKey: el("ul", { class: "legend" }),
   };
-  view.slider = el("input", { type: "range", id: "film-slider", min: 0, max: last, value: last, "aria-label": "Step of the training", oninput: () => { pauseFilm(view); showSnapshot(view, Number(view.slider.value)); } });
-  view.button = el("button", { type: "button", class: "plain", id: "film-play", onclick: () => (view.playing ? pauseFilm(view) : playFilm(view)) }, "Play");
+  view.slider = el("input", { type: "range", id: "film-slider", min: 0, max: last, value: last, "aria-label": "Step of the training", oninput: () => { pauseFilm(view); showSnapshot(view, Number(view.slider.value)); tellStep(view); } });
+  view.button = el("button", { type: "button", class: "plain", id: "film-play", onclick: () => { if (view.playing) { pauseFilm(view); tellStep(view); } else playFilm(view); } }, "Play");
   byId("film-view").append(
     el("div", { class: "bar film" }, view.button, view.slider, view.step),
     el("div", { class: "columns" },
@@ -22,6 +22,11 @@ function filmSection({ film, heads }) {
       el("div", { class: "panel" }, el("h3", {}, "Scores, with 95% intervals"), view.scores)),
     view.texts);
   showSnapshot(view, last);
+  follow("step", (value) => { const at = film.steps.findIndex((step) => String(step) === value); pauseFilm(view); showSnapshot(view, at === -1 ? last : at); });
+}
+
+function tellStep(view) {
+  if (view.at === view.film.steps.length - 1) forget("step"); else tell("step", view.film.steps[view.at]);
 }
 
 function playFilm(view) {
@@ -30,7 +35,9 @@ function playFilm(view) {
   view.button.textContent = "Pause";
   view.playing = setInterval(() => {
     showSnapshot(view, view.at + 1);
-    if (view.at === last) pauseFilm(view);
+    if (view.at !== last) return;
+    pauseFilm(view);
+    tellStep(view);
   }, FRAME);
 }
 

@@ -28,22 +28,33 @@ function headsSection({ heads, stories, vocabulary }) {
 // are shown, and the view beside that of one head: all heads of its layer, or the large one.
 function followAddress(view, stories) {
   view.number = (story) => stories.indexOf(story);
-  follow("head", (value) => { const head = placeOf(value, view.layers, view.width); if (head !== null && head !== view.head) selectHead(view, head, false); });
+  follow("head", (value) => { const head = placeOf(value, view.layers, view.width) ?? view.heads.start; if (head !== view.head) selectHead(view, head, false); });
+  follow("role", (value) => { const role = view.heads.roles.findIndex(({ name }) => name === value); view.lit = role === -1 ? null : role; paintHeads(view); });
   follow("story", (value) => {
-    const story = view.withAttention.findIndex((s) => String(view.number(s)) === value);
-    sayAbsent(view, story === -1 ? stories[Number(value)] : null);
-    if (story === -1 || story === view.story) return;
-    view.storyField.value = String(story);
-    showStory(view, story);
+    const of = stories.findIndex((_, i) => String(i) === value), story = Math.max(0, view.withAttention.indexOf(stories[of]));
+    if (story !== view.story && view.withAttention.length) {
+      view.storyField.value = String(story);
+      showStory(view, story);
+    }
+    sayAbsent(view, of === -1 || view.withAttention[story] === stories[of] ? null : stories[of]);
   });
   follow("token", (value) => {
-    const token = Number(value), story = view.withAttention[view.story];
-    if (!story || chosen.get("story") !== String(view.number(story)) || !(Number.isInteger(token) && token >= 0 && token < tokensShown(view))) return;
-    view.token = token;
+    const story = view.withAttention[view.story], last = story && tokensShown(view) - 1;
+    if (!story || (value !== null && chosen.get("story") !== String(view.number(story)))) return;
+    view.token = /^\d+$/.test(value) && Number(value) <= last ? Number(value) : last;
     highlight(view);
   });
-  follow("first", (value) => { if (/^\d{1,5}$/.test(value) && view.withAttention.length) showFirst(view, Number(value)); });
-  follow("view", (value) => { if (value === "layer") showLayer(view, true); else if (value === "large") view.large?.open(); });
+  if (!view.withAttention.length) return;
+  follow("first", (value) => showFirst(view, /^\d{1,5}$/.test(value) ? Number(value) : null));
+  follow("direction", (value) => {
+    view.from = value !== "to";
+    view.direction.press(view.from ? "from" : "to");
+    highlight(view);
+  });
+  follow("view", (value) => {
+    if ((value === "layer") !== view.layer) showLayer(view, value === "layer");
+    if (value === "large") view.large.open(); else view.large.dialog.close();
+  });
 }
 
 // The heads stay where they are when another section shows a story whose attention the page does not hold.
@@ -97,22 +108,22 @@ function headCell(view, l, h) {
 function headChoices(view, picture) {
   const story = choose("Story", view.withAttention.map((s, i) => [i, s.title]), (value) => { showStory(view, Number(value)); tellStory(view.number(view.withAttention[view.story])); });
   view.storyField = story.select;
-  const colour = choose("Colour by", [["role", "role"], ...view.heads.scores.map((s, i) => [i, s.label])], (value) => { view.colour = value; paintHeads(view); });
+  const colour = choose("Colour by", [["role", "role"], ...view.heads.scores.map(({ label }) => [label, label])], (value) => { view.colour = value; paintHeads(view); }, "colour");
   return el("div", { class: "bar" }, story.field, colour.field, ...(view.withAttention.length ? firstTokens(view) : []), el("span", { class: "push" }), saveButton("heads", () => picture));
 }
 
 function headDetail(view) {
-  const direction = switchOf("Direction of attention", [["from", "looks at"], ["to", "is looked at by"]], (value) => { view.from = value === "from"; highlight(view); });
+  view.direction = switchOf("Direction of attention", [["from", "looks at"], ["to", "is looked at by"]], (value) => { if (value === "to") tell("direction", value); else forget("direction"); });
   const bars = el("p", { class: "muted small" }, "A whole bar is 1, or the head that looks farthest; grey bars are below zero.");
-  view.both = el("div", { class: "attention" }, el("div", {}, view.matrix, view.sheet, view.scale), el("div", {}, el("div", { class: "bar" }, direction), view.hint, view.text));
+  view.both = el("div", { class: "attention" }, el("div", {}, view.matrix, view.sheet, view.scale), el("div", {}, el("div", { class: "bar" }, view.direction.buttons), view.hint, view.text));
   return el("div", { class: "panel", id: "head-detail", "aria-live": "polite" }, view.about, view.withAttention.length ? headViews(view) : "", view.both, view.looks,
     view.measured, view.heads.scores.length ? bars : "");
 }
 
 // One head, all heads of its layer, or the large view.
 function headViews(view) {
-  view.layerField = choose("Show", [["head", "this head"], ["layer", "all heads of its layer"]], (value) => { showLayer(view, value === "layer"); if (view.layer) tell("view", "layer"); else forget("view"); });
-  return el("div", { class: "bar" }, view.layerField.field, el("button", { type: "button", class: "plain", id: "head-large", onclick: () => { view.large.open(); tell("view", "large"); } }, "Enlarge"));
+  view.layerField = choose("Show", [["head", "this head"], ["layer", "all heads of its layer"]], (value) => { if (value === "layer") tell("view", value); else forget("view"); });
+  return el("div", { class: "bar" }, view.layerField.field, el("button", { type: "button", class: "plain", id: "head-large", onclick: () => tell("view", "large") }, "Enlarge"));
 }
 
 function moveHead(view, event, l, h) {
@@ -135,7 +146,7 @@ function selectHead(view, head, focus) {
 }
 
 function paintHeads(view) {
-  const { heads } = view, score = view.colour === "role" ? null : heads.scores[Number(view.colour)];
+  const { heads } = view, score = heads.scores.find(({ label }) => label === view.colour);
   const [low, high] = score ? rangeOf(score) : [];
   view.cells.forEach((cell, h) => {
     const tile = cell.querySelector("rect"), role = heads.role[h];
@@ -157,7 +168,7 @@ function scoreLegend(score, low, high) {
 function roleLegend(view) {
   const { heads } = view;
   return heads.roles.map((role, r) => [role, r, heads.role.filter((x) => x === r).length]).filter(([, , n]) => n).map(([role, r, n]) => el("li", {}, el("button", {
-    type: "button", title: role.meaning, "aria-pressed": String(view.lit === r), onclick: () => { view.lit = view.lit === r ? null : r; paintHeads(view); },
+    type: "button", title: role.meaning, "aria-pressed": String(view.lit === r), onclick: () => { if (view.lit === r) forget("role"); else tell("role", role.name); },
   }, el("i", { style: `background:${roleColour(heads, r)}` }), role.name, el("span", {}, beside(n, role.twins)))));
 }
 

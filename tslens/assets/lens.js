@@ -14,7 +14,7 @@ function lensSection({ lens, stories, vocabulary }) {
     side: el("div", { class: "lens-side", id: "lens-readout", "aria-live": "polite" }), key: el("p", { class: "muted small key" }),
   };
   const story = choose("Story", lens.stories.map((s, i) => [i, stories[s.story].title]), (value) => { view.story = Number(value); drawLens(view); tellStory(storyLens(view).story); });
-  const by = choose("Colour by", Object.entries(MODES), (value) => { view.by = value; shadeCells(view); });
+  const by = choose("Colour by", Object.entries(MODES), (value) => { view.by = value; shadeCells(view); }, "shade");
   byId("lens-view").append(el("div", { class: "bar" }, story.field, by.field, el("span", { class: "push" }), saveButton("lens", () => wholeLens(view))),
     el("div", { class: "panel" }, view.strips, el("div", { class: "lens" }, view.names, view.scroller), view.key, view.side));
   view.dark.addEventListener("change", () => shadeCells(view));
@@ -26,16 +26,19 @@ function lensSection({ lens, stories, vocabulary }) {
 
 // A story by its place among all, a token by its place in the story, a layer by its name.
 function followPlaces(view, select) {
-  const show = (row, place) => { const n = storyLens(view).places, i = row * n + place; if (place >= 0 && place < n && row >= 0 && i !== view.at) readCell(view, i); };
+  const places = () => storyLens(view).places, show = (row, place) => { const i = row * places() + place; if (i !== view.at) readCell(view, i); };
   follow("story", (value) => {
-    const story = view.lens.stories.findIndex((l) => String(l.story) === value);
+    const found = view.lens.stories.findIndex((l) => String(l.story) === value), story = value === null ? 0 : found;
     if (story === -1 || story === view.story) return;
     select.value = String(story);
     view.story = story;
     drawLens(view);
   });
-  follow("token", (value) => { if (chosen.get("story") === String(storyLens(view).story) && /^\d+$/.test(value)) show(Math.floor(view.at / storyLens(view).places), Number(value)); });
-  follow("layer", (value) => show(view.lens.depths.indexOf(value), view.at % storyLens(view).places));
+  follow("token", (value) => {
+    if (value !== null && chosen.get("story") !== String(storyLens(view).story)) return;
+    show(Math.floor(view.at / places()), /^\d+$/.test(value) && Number(value) < places() ? Number(value) : firstPlace(view));
+  });
+  follow("layer", (value) => show(view.lens.depths.includes(value) ? view.lens.depths.indexOf(value) : view.lens.depths.length - 1, view.at % places()));
 }
 
 // The reader chose a cell.
@@ -49,6 +52,8 @@ function chooseCell(view, i) {
 
 const short = (text, n = 8) => (text.length > n ? text.slice(0, n - 1) + "…" : text);
 const tokenName = ({ vocabulary }, t) => visible(vocabulary[t]).trim() || visible(vocabulary[t]).replace(/ /g, "␣");
+// The token whose lens is read first: one with some words before it.
+const firstPlace = (view) => Math.min(storyLens(view).places - 1, 4);
 // The chosen story's lens, and its tokens.
 const storyLens = (view) => view.lens.stories[view.story];
 const storyTokens = (view) => view.stories[storyLens(view).story].tokens;
@@ -72,7 +77,7 @@ function drawLens(view) {
   view.scroller.replaceChildren(view.picture);
   view.at = null;
   shadeCells(view);
-  readCell(view, (rows - 1) * n + Math.min(n - 1, 4));
+  readCell(view, (rows - 1) * n + firstPlace(view));
 }
 
 // Above the cells: every token, and the one after it.

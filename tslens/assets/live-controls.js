@@ -8,8 +8,8 @@ function writingBar(view) {
     field("Tokens at most", { id: "live-most", min: 1, max: view.shape.context, step: 1, value: Math.min(200, view.shape.context) }),
   ];
   view.numbers = made.map(([input]) => input);
-  view.button = el("button", { type: "button", class: "plain", id: "live-write", disabled: true, onclick: () => writeAgain(view) }, "Write");
-  const stop = el("button", { type: "button", class: "plain", onclick: () => stopWriting(view) }, "Stop");
+  view.button = el("button", { type: "button", class: "plain", id: "live-write", disabled: true, onclick: () => write(view) }, "Write");
+  const stop = el("button", { type: "button", class: "plain", onclick: () => { stopWriting(view); forget("write"); } }, "Stop");
   return el("div", { class: "bar" }, view.button, stop, made.map(([, label]) => label));
 }
 
@@ -66,14 +66,24 @@ function followParts(view) {
   };
   follow("head", of("head", heads));
   follow("neuron", of("neuron", neurons));
-  follow("text", (text) => { if (text !== view.text.value) { view.text.value = text; readAgain(view, false); } });
+  follow("text", (value) => {
+    const text = value ?? view.shape.beginning;
+    if (text !== view.text.value) { view.text.value = text; readAgain(view, false); }
+  });
   follow("parts", (said) => {
-    const found = said.split(" ").map((part) => part.match(/^(head|neuron)\.(\d+)\.(\d+)\*(\d(?:\.\d+)?)$/)).filter(Boolean)
+    const found = (said ?? "").split(" ").map((part) => part.match(/^(head|neuron)\.(\d+)\.(\d+)\*(\d(?:\.\d+)?)$/)).filter(Boolean)
       .map(([, kind, layer, number, scale]) => [kind, Number(layer), Number(number), Number(scale)])
       .filter(([kind, layer, number, scale]) => layer < layers && number < { head: heads, neuron: neurons }[kind] && scale <= 2);
     if (found.map(String).join() === editsOf(view).map(String).join()) return;
     view.edits = new Map(found.map((edit) => [partName(edit), edit]));
     if (found.length) choosePart(view, found[0].slice(0, 3));
     changeParts(view);
+  });
+  follow("write", (value) => {
+    const [, ...numbers] = value?.match(/^(\d+(?:\.\d+)?),(\d+),(\d+)$/) ?? [];
+    if (!numbers.length || value === numbersOf(view)?.join() && view.asked) return;
+    view.numbers.forEach((field, i) => { field.value = numbers[i]; });
+    view.asked = true;
+    if (view.fresh) writeAgain(view);
   });
 }

@@ -7,9 +7,9 @@ const VARIANTS = { as: "As it is", changed: "With the changes" };
 // Every function below takes `view`: the model's shape, what is chosen, what was answered, and the nodes that change.
 function liveSection({ live: shape }) {
   const view = {
-    shape, edits: new Map(), part: ["head", 0, 0], ids: [], losses: { as: [], changed: null }, written: { as: [], changed: [] }, ends: {}, asked: false,
+    shape, edits: new Map(), part: ["head", 0, 0], ids: [], fresh: false, losses: { as: [], changed: null }, written: { as: [], changed: [] }, ends: {}, asked: false,
     at: null, number: 0, wanted: {}, shown: null, worker: null, sides: {},
-    text: el("textarea", { id: "live-text", rows: 2, spellcheck: "false", maxlength: 20000, oninput: () => { clearTimeout(view.pending); view.pending = setTimeout(() => readAgain(view), 250); } }),
+    text: el("textarea", { id: "live-text", rows: 2, spellcheck: "false", maxlength: 20000, oninput: () => { view.fresh = false; clearTimeout(view.pending); view.pending = setTimeout(() => readAgain(view), 250); } }),
     status: el("p", { class: "muted small key", id: "live-status", role: "status" }, "The model is loaded when this is seen."),
     lens: el("div", { id: "live-lens", class: "scroll" }), token: el("p", { class: "small", id: "live-token" }),
   };
@@ -46,7 +46,7 @@ function answered(view, data) {
     view.shown = data.shown;
     view.button.disabled = false;
     document.body.dataset.live = "ready";
-    return readAgain(view, false);
+    return askModel(view, "read", { text: view.text.value });
   }
   if (data.number !== view.wanted[data.kind]) return;
   ({ read: showRead, write: showWritten, lens: showLens })[data.kind](view, data);
@@ -61,10 +61,15 @@ const quotedToken = (view, id) => `“${visible(view.shown[id]).trim() || "␣"}
 
 // The text was changed: its loss is read anew, and what was written after another is gone.
 function readAgain(view, said = true) {
+  clearTimeout(view.pending);
   stopWriting(view);
+  view.fresh = false;
   view.written = { as: [], changed: [] };
   view.ends = {};
-  if (said) tell("text", view.text.value);
+  if (said) {
+    forget("write");
+    tell("text", view.text.value);
+  }
   askModel(view, "read", { text: view.text.value });
 }
 
@@ -77,6 +82,7 @@ function showRead(view, { ids, losses, changed, tokens, room }) {
   }
   const same = ids.join() === view.ids.join();
   view.ids = ids;
+  view.fresh = true;
   view.losses = { as: losses, changed };
   view.status.replaceChildren("Colour: loss of a token, 0 ", ramp(), ` ${DEEPEST} nats or more. Choose a token to see the lens after it.${view.edits.size ? " A wavy line marks where the texts part." : ""}`);
   if (!same || !view.at || view.at.i >= rowOf(view, view.at.side).length) view.at = { side: "as", i: ids.length - 1 };
@@ -95,10 +101,25 @@ function changeParts(view) {
   askModel(view, "read", { text: view.text.value });
 }
 
-function writeAgain(view) {
-  const [temperature, seed, most] = view.numbers.map((field) => (field.reportValidity() ? Number(field.value) : null));
-  if ([temperature, seed, most].includes(null) || !view.ids.length) return;
+// The reader wants it written, perhaps before the text that was typed last is read.
+function write(view) {
+  const numbers = numbersOf(view);
+  if (!numbers) return;
+  if (!view.fresh) readAgain(view);
   view.asked = true;
+  tell("write", numbers.join());
+  if (view.fresh) writeAgain(view);
+}
+
+// Temperature, seed and tokens at most; null where one of them is out of its bounds.
+function numbersOf(view) {
+  return view.numbers.every((field) => field.reportValidity()) ? view.numbers.map((field) => Number(field.value)) : null;
+}
+
+function writeAgain(view) {
+  const numbers = numbersOf(view);
+  if (!numbers || !view.ids.length) return;
+  const [temperature, seed, most] = numbers;
   askModel(view, "write", { ids: view.ids, temperature, seed, most });
 }
 

@@ -19,15 +19,33 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
     el("div", { class: "scroll" }, el("table", { class: "neurons" }, el("caption", { class: "sr" }, "All neurons; press a row for its contexts and evidence"), el("thead", {}, view.header), view.body)),
     neuronPager(view)));
   filterNeurons(view);
-  follow("neuron", (value) => { const n = placeOf(value, neurons.layers, neurons.width); if (n !== null && n !== view.open) findNeuron(view, n, value); });
+  followTable(view);
   return view;
 }
 
-// One neuron alone, opened: what an address asks for.
-function findNeuron(view, n, name) {
-  view.search.value = name;
-  for (const { select } of [view.layer, view.label]) select.value = "";
-  filterNeurons(view);
+// The order of the table, its page, and the neuron that is opened.
+function followTable(view) {
+  const { neurons } = view, { sort, down } = view;
+  follow("sort", (value) => {
+    const [key, way] = value?.split(" ") ?? [sort, down ? "down" : "up"];
+    if (!view.columns.some((c) => c.value && c.key === key) || (key === view.sort && (way !== "up") === view.down)) return;
+    Object.assign(view, { sort: key, down: way !== "up" });
+    view.order.value = key;
+    filterNeurons(view);
+  });
+  view.tellSort = () => { if (view.sort === sort && view.down === down) forget("sort"); else tell("sort", `${view.sort} ${view.down ? "down" : "up"}`); };
+  follow("page", (value) => { view.page = /^\d+$/.test(value) ? clamp(Number(value), 1, pagesOf(view)) - 1 : 0; drawTable(view); });
+  follow("neuron", (value) => { const n = placeOf(value, neurons.layers, neurons.width); if (n !== view.open) openNeuron(view, n); });
+}
+
+// The neuron that an address asks for, opened where it stands; what is searched for is cleared where it leaves it out.
+function openNeuron(view, n) {
+  if (n !== null && !view.rows.includes(n)) {
+    for (const field of [view.search, view.layer.select, view.label.select]) field.value = "";
+    for (const key of ["find", "of", "label"]) chosen.delete(key);
+    filterNeurons(view);
+  }
+  if (n !== null) view.page = Math.floor(view.rows.indexOf(n) / PAGE);
   view.open = n;
   drawTable(view);
 }
@@ -70,27 +88,38 @@ function testedAt({ tests, by_word }, n) {
 
 // Above the table: the search, and choices of layer, label and order.
 function neuronFilters(view) {
-  const { neurons, columns } = view, filter = () => filterNeurons(view);
+  const { neurons, columns } = view, filter = () => filterNeurons(view), again = () => { for (const key of ["page", "neuron"]) forget(key); };
   view.search = el("input", { type: "search", id: "neuron-search", placeholder: "A word it fires in, a label, L3, 3.17", "aria-label": "Search neurons by a word they fire in, label, layer or number", autocomplete: "off", spellcheck: "false" });
+  const typed = keep("find", view.search, filter);
   let pending;
-  view.search.addEventListener("input", () => { clearTimeout(pending); pending = setTimeout(filter, 60); });
+  view.search.addEventListener("input", () => { clearTimeout(pending); pending = setTimeout(() => { filter(); typed(); again(); }, 60); });
   const counts = new Map();
   neurons.label.forEach((_, n) => counts.set(kindOf(view, n), 1 + (counts.get(kindOf(view, n)) ?? 0)));
   const present = [...counts.keys()].sort();
-  view.layer = choose("Layer", [["", "all"], ...Array.from({ length: neurons.layers }, (_, l) => [l, String(l)])], filter);
-  view.label = choose("Label", [["", "all"], ...present.map((t) => [t, `${t} ${beside(counts.get(t), neurons.twins?.[t === "one word" ? "one-word" : t])}`])], filter);
-  const order = choose("Sort by", columns.filter((c) => c.value).map((c) => [c.key, c.text]), (key) => { view.sort = key; view.down = columns.find((c) => c.key === key).down !== false; filter(); });
-  order.select.value = view.sort;
+  view.layer = choose("Layer", [["", "all"], ...Array.from({ length: neurons.layers }, (_, l) => [l, String(l)])], filter, "of");
+  view.label = choose("Label", [["", "all"], ...present.map((t) => [t, `${t} ${beside(counts.get(t), neurons.twins?.[t === "one word" ? "one-word" : t])}`])], filter, "label");
+  const order = choose("Sort by", columns.filter((c) => c.value).map((c) => [c.key, c.text]), (key) => { view.sort = key; view.down = columns.find((c) => c.key === key).down !== false; filter(); view.tellSort(); }, null, view.sort);
+  view.order = order.select;
   order.field.classList.add("narrow");
-  return el("div", { class: "bar" }, view.search, view.layer.field, view.label.field, order.field);
+  return el("div", { class: "bar", onchange: (event) => { if (event.target !== view.search) again(); } }, view.search, view.layer.field, view.label.field, order.field);
 }
 
 // Below the table: which rows are shown, and buttons to turn the page.
 function neuronPager(view) {
-  const button = (text, label, page) => el("button", { type: "button", class: "plain", "aria-label": label, onclick: () => { view.page = page(); view.open = null; drawTable(view); } }, text);
+  const button = (text, label, page) => el("button", { type: "button", class: "plain", "aria-label": label, onclick: () => turnTo(view, page()) }, text);
   view.back = [button("«", "First page", () => 0), button("‹ Previous", "Previous page", () => view.page - 1)];
-  view.forth = [button("Next ›", "Next page", () => view.page + 1), button("»", "Last page", () => Math.ceil(view.rows.length / PAGE) - 1)];
+  view.forth = [button("Next ›", "Next page", () => view.page + 1), button("»", "Last page", () => pagesOf(view) - 1)];
   return el("div", { class: "pager" }, view.status, el("span", { class: "push", style: "margin-left:auto" }), view.back, view.forth);
+}
+
+const pagesOf = (view) => Math.max(1, Math.ceil(view.rows.length / PAGE));
+
+function turnTo(view, page) {
+  view.page = page;
+  view.open = null;
+  drawTable(view);
+  forget("neuron");
+  if (page) tell("page", page + 1); else forget("page");
 }
 
 // What is typed: words of a top token, a part of speech or "unresolved", a layer ("L3"), or one neuron ("3.17").
@@ -145,7 +174,7 @@ function filterNeurons(view) {
 }
 
 function drawTable(view) {
-  const { rows, columns } = view, pages = Math.max(1, Math.ceil(rows.length / PAGE)), from = view.page * PAGE, shown = rows.slice(from, from + PAGE);
+  const { rows, columns } = view, pages = pagesOf(view), from = view.page * PAGE, shown = rows.slice(from, from + PAGE);
   view.header.replaceChildren(...columns.map((c) => columnHead(view, c)));
   view.body.replaceChildren(...shown.flatMap((n) => (n === view.open ? [neuronRow(view, n), neuronDetail(view, n)] : [neuronRow(view, n)])));
   if (!shown.length) view.body.append(el("tr", {}, el("td", { colspan: columns.length }, el("p", { class: "empty" }, "No neuron matches. Searched are the tokens on which each fires most, not the words around them; try a shorter word, or clear the filters."))));
@@ -162,8 +191,10 @@ function columnHead(view, c) {
 
 function sortNeurons(view, column) {
   view.down = view.sort === column.key ? !view.down : column.down !== false;
-  view.sort = column.key;
+  view.sort = view.order.value = column.key;
   filterNeurons(view);
+  view.tellSort();
+  for (const key of ["page", "neuron"]) forget(key);
   view.header.querySelector(`[data-sort="${column.key}"]`).focus({ preventScroll: true });
 }
 

@@ -28,19 +28,20 @@ const visible = (text) => text.replace(/\n/g, "↵").replace(/\t/g, "⇥");
 const tokenShown = (text) => visible(text.trim()) || (/\n.*\n/s.test(text) ? "newlines" : text.includes("\n") ? "newline" : text.includes("\t") ? "tab" : "␣");
 const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 
-// A select whose options are [value, text].
-function choose(label, options, onchange) {
-  const select = el("select", { onchange: () => onchange(select.value) }, options.map(([value, text]) => el("option", { value }, text)));
+// A select whose options are [value, text], the first one chosen or `begin`; the address keeps it where there is a key.
+function choose(label, options, onchange, key = null, begin = null) {
+  const select = el("select", { onchange: () => { onchange(select.value); told?.(); } }, options.map(([value, text]) => el("option", { value }, text)));
+  if (begin !== null) select.value = begin;
+  const told = key && keep(key, select, onchange);
   return { select, field: el("label", { class: "field" }, label, select) };
 }
 
-// Buttons of which one is pressed.
+// Buttons of which one is pressed, the first or the one of the value that `press` is given.
 function switchOf(label, options, onchange) {
-  const buttons = options.map(([value, text], i) => el("button", { type: "button", "aria-pressed": String(i === 0), onclick: () => {
-    buttons.forEach((b) => b.setAttribute("aria-pressed", String(b === buttons[i])));
-    onchange(value);
-  } }, text));
-  return el("div", { class: "switch", role: "group", "aria-label": label }, buttons);
+  const buttons = options.map(([value, text]) => el("button", { type: "button", onclick: () => onchange(value) }, text));
+  const press = (value) => buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(options[i][0] === value)));
+  press(options[0][0]);
+  return { buttons: el("div", { class: "switch", role: "group", "aria-label": label }, buttons), press };
 }
 
 // The picture as a file of its own: what the style sheet says is written into every shape.
@@ -78,6 +79,7 @@ function ticks(low, high, count) {
 }
 const compact = (x) => (Math.abs(x) >= 1e6 ? `${x / 1e6}M` : Math.abs(x) >= 1e4 ? `${x / 1e3}k` : String(x));
 
+const NARROW = matchMedia("(max-width: 640px)"); // as in the style sheet: charts are drawn for the width at which they are read
 const SERIES = ["var(--first)", "var(--second)", "var(--third)", "var(--fourth)"];
 
 // Lines over a common x. `series`: [{name, values}] with null where there is no value. Pointer or arrow keys read it off.
@@ -92,7 +94,7 @@ function lineChart(options) {
 
 // The chart's measures: its size and margins, the range of both axes, and from a value to its place on each.
 function chartFrame({ x, series, zero = false, height = 300 }) {
-  const W = 620, H = height, left = 54, right = 16, top = 36, bottom = 46;
+  const W = NARROW.matches ? 380 : 620, left = 54, right = 16, key = keyPlaces(series, left, W), top = 18 + 18 * key.rows, bottom = 46, H = height + 18 * (key.rows - 1);
   const all = series.flatMap((s) => [...s.values, ...(s.high ?? []), ...(s.low ?? [])]).filter((v) => v !== null);
   let low = zero ? 0 : Math.min(...all), high = Math.max(...all);
   const room = (high - low || 1) * 0.06;
@@ -101,13 +103,13 @@ function chartFrame({ x, series, zero = false, height = 300 }) {
   const x0 = Math.min(...x), x1 = Math.max(...x);
   const px = (v) => left + ((v - x0) / (x1 - x0 || 1)) * (W - left - right);
   const py = (v) => H - bottom - ((v - low) / (high - low)) * (H - top - bottom);
-  return { W, H, left, right, top, bottom, low, high, x0, x1, px, py };
+  return { W, H, left, right, top, bottom, low, high, x0, x1, px, py, key };
 }
 
 function chartAxes({ W, H, left, right, top, bottom, low, high, x0, x1, px, py }, xLabel, yLabel) {
   const across = ticks(low, high, 5).flatMap((t) => [svg("line", { class: "grid", x1: left, x2: W - right, y1: py(t), y2: py(t) }),
     svg("text", { x: left - 9, y: py(t) + 4, "text-anchor": "end", "font-size": 12 }, compact(t))]);
-  const below = ticks(x0, x1, 6).map((t) => svg("text", { x: px(t), y: H - bottom + 20, "text-anchor": "middle", "font-size": 12 }, compact(t)));
+  const below = ticks(x0, x1, W / 100).map((t) => svg("text", { x: px(t), y: H - bottom + 20, "text-anchor": "middle", "font-size": 12 }, compact(t)));
   return [...across, ...below, svg("text", { x: (left + W - right) / 2, y: H - 4, "text-anchor": "middle", "font-size": 12.5 }, xLabel),
     svg("text", { x: 14, y: (H - bottom + top) / 2, "text-anchor": "middle", "font-size": 12.5, transform: `rotate(-90 14 ${(H - bottom + top) / 2})` }, yLabel)];
 }
@@ -122,10 +124,22 @@ function chartLine({ px, py }, x, s, colour, dots) {
   return drawn;
 }
 
-function chartKey({ left }, series) {
+// Where the name of each line stands above the chart, in as many rows as they need.
+function keyPlaces(series, left, W) {
+  let at = left, row = 0;
+  const places = series.map(({ name }) => {
+    const width = 7.2 * name.length + 42;
+    if (at > left && at + width > W) { at = left; row++; }
+    at += width;
+    return [at - width, 18 * row];
+  });
+  return { places, rows: row + 1 };
+}
+
+function chartKey({ key }, series) {
   return svg("g", {}, series.flatMap((s, k) => {
-    const at = left + series.slice(0, k).reduce((sum, other) => sum + 7.2 * other.name.length + 42, 0);
-    return [svg("rect", { x: at, y: 7, width: 16, height: 4, rx: 2, fill: SERIES[k % 4] }), svg("text", { class: "strong", x: at + 22, y: 13, "font-size": 12.5 }, s.name)];
+    const [x, y] = key.places[k];
+    return [svg("rect", { x, y: y + 7, width: 16, height: 4, rx: 2, fill: SERIES[k % 4] }), svg("text", { class: "strong", x: x + 22, y: y + 13, "font-size": 12.5 }, s.name)];
   }));
 }
 
@@ -152,6 +166,10 @@ function chartReadout({ W, left, right, x0, x1, px }, { x, series, xLabel }, pic
 }
 
 function showChart(place, name, options) {
-  const { picture, readout } = lineChart(options);
-  byId(place).append(picture, el("div", { class: "bar" }, readout, saveButton(name, () => picture)));
+  const draw = () => {
+    const { picture, readout } = lineChart(options);
+    byId(place).replaceChildren(picture, el("div", { class: "bar" }, readout, saveButton(name, () => picture)));
+  };
+  NARROW.addEventListener("change", draw);
+  draw();
 }

@@ -68,7 +68,7 @@ function showLooks(view) {
   const places = new Map();
   for (const one of looks) places.set(one.place, [...(places.get(one.place) ?? []), one]);
   const rows = [...places].sort(([a, x], [b, y]) => y.length - x.length || a - b).map(([place, those]) => el("li", {}, el("b", {}, named(place)), ` ${those.length} `,
-    those.sort((a, b) => b.weight - a.weight).flatMap(({ head, weight }) => [" ", el("span", { class: "by", onclick: () => selectHead(view, head, false) },
+    those.sort((a, b) => b.weight - a.weight).flatMap(({ head, weight }) => [" ", el("button", { type: "button", class: "by", onclick: () => selectHead(view, head, false) },
       el("i", { class: "dot", style: `background:${roleColour(view.heads, view.heads.role[head])}` }), `${Math.floor(head / view.width)}.${head % view.width} ${percent(weight, 0)}`)])));
   view.looks.replaceChildren(el("h4", {}, view.from ? `Where all ${looks.length} heads look most from ${named(view.token)}` : `From where all ${looks.length} heads look most at ${named(view.token)}`),
     el("ul", { class: "looks", tabindex: 0, "aria-label": "Tokens, each with the heads whose largest weight it has" }, rows));

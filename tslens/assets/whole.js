@@ -12,8 +12,8 @@ function wholeSection({ whole, vocabulary }, table) {
     el("div", { class: "bar" }, choice.field), view.about, view.readout, view.stories));
   showWhole(view, 0);
   follow("whole", (value) => {
-    const i = whole.neurons.findIndex((place) => name(place) === value);
-    if (i === -1 || i === view.neuron) return;
+    const i = Math.max(0, whole.neurons.findIndex((place) => name(place) === value));
+    if (i === view.neuron) return;
     choice.select.value = String(i);
     showWhole(view, i);
   });

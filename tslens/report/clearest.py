@@ -10,10 +10,12 @@ from tslens.analysis.heads import EVIDENT, ROLES, PatternResult
 from tslens.plots.text import shown
 from tslens.report.beside import Beside
 from tslens.report.compute import ReportData
+from tslens.report.glossary import explained
 
 PREDICTING = "part-of-speech neurons that predict"
 MOST = 3
 """Heads, and neurons."""
+UNCOUNTED = "No untrained twin was counted beside them (--twins 19 counts some): a model without training may have as many."
 FIRST, LAST = 2, 64
 """Tokens of the first story among which a head's example is sought: of these the page nearly always has attention."""
 
@@ -29,18 +31,19 @@ class _Clear(NamedTuple):
 
 def clearest(data: ReportData) -> str:
     """A list of at most three heads with a role and three neurons whose label is clear, best evidence first, as HTML:
-    of each where the count exceeds that of every untrained twin. Empty where there is none."""
+    of each where the count exceeds that of every untrained twin, or none was counted. Empty where there is none."""
     clear = [*_heads(data), *_neurons(data)]
+    doubt = "" if data.twins else f'<p class="muted">{html.escape(UNCOUNTED)}</p>\n'
     items = "\n".join(
-        f'<li><a href="#{one.address}">{html.escape(one.name)}</a> <span>{html.escape(one.label)}</span>'
+        f'<li><a href="#{one.address}">{html.escape(one.name)}</a> <span>{explained(one.label)}</span>'
         f"<p>{one.example}</p></li>"
         for one in clear
     )
-    return f'<h3>The clearest</h3>\n<ul class="clearest">\n{items}\n</ul>' if items else ""
+    return f'<h3>The clearest</h3>\n{doubt}<ul class="clearest">\n{items}\n</ul>' if items else ""
 
 
 def _heads(data: ReportData) -> Iterator[_Clear]:
-    if not Beside.of(data.twins, "heads with a role", 0).leads:
+    if data.twins and not Beside.of(data.twins, "heads with a role", 0).leads:
         return
     roles = data.heads if data.causes is None else data.causes.roles
     evident = torch.isin(roles.role_code, torch.tensor([ROLES.index(role) for role in EVIDENT]))
@@ -79,7 +82,7 @@ def _strongest(shown: PatternResult, layer: int, head: int, role: str) -> tuple[
 
 
 def _neurons(data: ReportData) -> Iterator[_Clear]:
-    if data.neurons is None or not Beside.of(data.twins, PREDICTING, 0).leads:
+    if data.neurons is None or (data.twins and not Beside.of(data.twins, PREDICTING, 0).leads):
         return
     tested, neurons = data.neurons.tested, data.neurons.profiles
     for layer, neuron in _best(data.neurons.clear, tested.least):

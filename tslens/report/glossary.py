@@ -15,6 +15,13 @@ WORDS: Mapping[str, str] = {
     "diffuse": "the head's attention is nearly uniform, its entropy above 95% of the greatest",
     "unresolved": "no label has the evidence that is asked for",
     "BOS": "the token that begins every story; many heads rest on it while they have nothing to read",
+    "effect": "the share of what tells a head's attention from uniform that its role explains; of a diffuse head its "
+    "evenness",
+    "withheld": "of a role: words were swapped, and the head's attention did not stay or follow as the role says; it "
+    "reads as unresolved",
+    "turned heads": "the model with every head's keys and values turned at random: what they have too is due to the "
+    "embedding and the neurons, not to the heads",
+    "settled": "the logit lens's likeliest token is already the one that the model ends with",
     "kernel": "the attention of a positional head by distance: the previous token, an offset, a local window, a slow "
     "decay",
     "twin": "an untrained model of the same shape, with fresh weights or with every weight's values permuted. A count "
@@ -52,6 +59,8 @@ LIMITS = (
 """What the page does not show."""
 
 _INFLECTED = {word: rf"\b{word}s?\b" for word in WORDS} | {
+    "effect": r"\beffect\b(?= (?:\d|of the role))",
+    "turned heads": r"\bturned heads\b",
     "circuit": r"(?<!analyze )\bcircuits?\b",  # not in a command
     "q": r"\bq\b(?= (?:=|&lt;|<|below))",
     "predicts": r"\b[Pp]redicts\b(?= where|: made)",
