@@ -169,7 +169,7 @@ Row = tuple[list[int], Story, bool]  # token ids, the story, whether it was cut
 def _encoded(stories: Sequence[Story], tokenizer: TextTokenizer, context: int, end: bool = False) -> list[Row]:
     """Each story as a row; with `end` the end-of-story token closes it."""
     pieces = in_batches((story.text for story in stories), ENCODED)
-    ids = [[*row, tokenizer.bos] if end else row for texts in pieces for row in tokenizer.encode(texts)]
+    ids = [[*row, tokenizer.eos] if end else row for texts in pieces for row in tokenizer.encode(texts)]
     return [(row[:context], story, len(row) > context) for row, story in zip(ids, stories, strict=True)]
 
 

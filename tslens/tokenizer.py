@@ -49,21 +49,24 @@ class Tokenizer:
     Args:
         backend: the tokenizer to wrap; it is copied, so later changes to it have no effect here.
         bos: the text of the token that precedes every story (``<s>`` for llama2.c's tokenizers).
+        eos: the text of the token that ends a story, where that is another one (``</s>``); the tokenizer may lack it.
 
     Raises:
         InputError: the backend has no token of that text.
     """
 
-    def __init__(self, backend: tokenizers.Tokenizer, bos: str = END_OF_STORY) -> None:
+    def __init__(self, backend: tokenizers.Tokenizer, bos: str = END_OF_STORY, eos: str | None = None) -> None:
         self.backend = tokenizers.Tokenizer.from_str(backend.to_str())
         self.backend.no_truncation()
         self.backend.no_padding()
         self.backend.encode_special_tokens = True  # the literal text of a special token is text like any other
-        found = self.backend.token_to_id(bos)
-        if found is None:
+        if (found := self.backend.token_to_id(bos)) is None:
             raise InputError(f"the tokenizer has no token {bos!r} to put before a story; name one that it has")
         self.bos: int = found
         self.bos_text = bos
+        end = self.backend.token_to_id(eos or bos)
+        self.eos, self.eos_text = (found, bos) if end is None else (end, eos or bos)
+        self.ends = tuple(dict.fromkeys((self.eos, self.bos)))  # of a text that a model writes: the next story begins
         # Not used here, where BOS is added by hand: it is for other programs that open the saved file.
         self.backend.post_processor = processors.TemplateProcessing(single=[bos, "$A"], special_tokens=[(bos, found)])
 
@@ -80,7 +83,8 @@ class Tokenizer:
         """SHA-256, in hexadecimal, of everything that determines encoding and decoding."""
         whole = json.loads(self.backend.to_str())
         kept = {key: whole[key] for key in ("added_tokens", "normalizer", "pre_tokenizer", "model", "decoder")}
-        canonical = json.dumps(kept | {"bos": self.bos_text}, sort_keys=True, separators=(",", ":"))
+        kept |= {"bos": self.bos_text} | ({} if self.eos == self.bos else {"eos": self.eos_text})
+        canonical = json.dumps(kept, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def encode(self, texts: Sequence[str], *, bos: bool = True) -> list[list[int]]:
@@ -126,9 +130,9 @@ class Tokenizer:
         return '"Regex"' in self.backend.to_str()
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
-        """The text of the ids without BOS; an id that stands for no text is shown as in `pieces`."""
+        """The text of the ids without BOS and EOS; an id that stands for no text is shown as in `pieces`."""
         kept = (int(i) for i in ids)
-        runs = groupby((i for i in kept if i != self.bos), key=self._stands_for_text)
+        runs = groupby((i for i in kept if i not in self.ends), key=self._stands_for_text)
         with one_line("the tokenizer cannot decode", "give one with another decoder"), self._guarded():
             return "".join(
                 str(self.backend.decode(list(run), skip_special_tokens=False)) if text else "".join(self.pieces(run))
@@ -181,9 +185,9 @@ class Tokenizer:
             file.write(self.backend.to_str(pretty=True))
 
     @classmethod
-    def load(cls, path: str | Path, named: Sequence[str] = ()) -> "Tokenizer":
+    def load(cls, path: str | Path, named: Sequence[str] = (), eos: str | None = None) -> "Tokenizer":
         """The tokenizer in a Hugging Face ``tokenizer.json``, from tslens or elsewhere. BOS is the first of the `named`
-        tokens that it has, else as its template or a usual name says.
+        tokens that it has, else as its template or a usual name says; a story ends with `eos`, if it has that, or BOS.
 
         Raises:
             InputError: the file is no tokenizer, fails on some texts, or has none of the known BOS tokens.
@@ -192,7 +196,7 @@ class Tokenizer:
         source = Path(path)
         backend = read_backend(source)
         with as_tokenizer(source):  # the library writes what it cannot read, such as two tokens of one id
-            return cls(backend, bos_of(backend, str(source), named))
+            return cls(backend, bos_of(backend, str(source), named), eos)
 
     @classmethod
     def train(cls, texts: Iterable[str], size: int = 4096) -> "Tokenizer":

@@ -329,6 +329,17 @@ def test_rounded_weights_write_the_same_where_logits_differ_enough(
     assert sum(check_written(page, model, text, 30) for text in ("The cat", "", "A dog ran. ")) > 60
 
 
+def test_a_story_ends_with_the_tokenizers_own_end(page_of: Callable[[Any], Any], words: Tokenizer) -> None:
+    model = loud(SPECS["gpt2"], words)
+    (row,) = words.encode(["The cat"])
+    (said,) = generate_ids(model, [row], max_new_tokens=8, sampling=GREEDY)
+    eos = next(token for i, token in enumerate(said) if i and token not in said[:i])
+    models.attach_tokenizer(model, Tokenizer(words.backend, words.bos_text, words.backend.id_to_token(eos)))
+    page = page_of(model)
+    assert check_written(page, model, "The cat", 8) < 8
+    assert page.one("#live-as .end").text.endswith("the model ended the story.")
+
+
 def losses_of(page: Any) -> list[str]:
     page.until("document.querySelector('#live-changed .loss').textContent.includes(',')")
     return [page.one(f"#live-{side} .loss").text for side in ("as", "changed")]

@@ -46,7 +46,7 @@ async function write(which, { number, ids, edits, temperature, seed, most }) {
   };
   while (written.length < budget) {
     const x = readTokens(model, cache, next, edits), token = tokenOf(logitsOf(model, x.subarray(-model.d_model)), temperature, draw);
-    if (token === tokenizer.bos) { ended = "the model ended the story"; break; }
+    if (tokenizer.ends.includes(token)) { ended = "the model ended the story"; break; }
     written.push(token);
     next = [token];
     if (performance.now() - said < 40) continue;

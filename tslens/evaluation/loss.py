@@ -121,7 +121,7 @@ def loss(
             sums = torch.where(mask, losses, 0.0).double().sum(1)
             last = batch.tokens.gather(1, lengths[:, None]).squeeze(1)
             for row, story in enumerate(batch.indices.tolist()):
-                whole = int(last[row]) == tokenizer.bos
+                whole = int(last[row]) == tokenizer.eos
                 size = _bytes(tokenizer, batch.texts[row], None if whole else int(lengths[row]))
                 kept[story] = (float(sums[row]), int(lengths[row]), size, not whole)
             shown.advance(len(batch.texts))

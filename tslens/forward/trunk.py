@@ -90,7 +90,7 @@ class PairTokenizer:
     def __init__(self, base: TextTokenizer, seen: Sequence[Pair]) -> None:
         self.base, self.pairs = base, list(seen)
         self.numbers = {pair: base.size + i for i, pair in enumerate(self.pairs)}
-        self.bos, self.bos_text = base.bos, base.bos_text
+        self.bos, self.bos_text, self.eos, self.ends = base.bos, base.bos_text, base.eos, base.ends
 
     def __repr__(self) -> str:
         return f"PairTokenizer({len(self.pairs):,} pairs of {self.base!r})"

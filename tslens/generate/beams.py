@@ -5,7 +5,7 @@ import torch
 from tslens.generate.cache import Writer
 
 
-def beam_search(cache: Writer, budgets: list[int], beams: int, stop: int) -> list[list[int]]:
+def beam_search(cache: Writer, budgets: list[int], beams: int, stop: tuple[int, ...]) -> list[list[int]]:
     """For each prompt, the hypothesis with the highest mean log-probability per token: of the finished ones and, if the
     budget ends first, the running ones. A prompt is done when no running hypothesis is ahead."""
     n, steps, device = len(budgets), max(budgets), cache.device
@@ -31,7 +31,7 @@ def beam_search(cache: Writer, budgets: list[int], beams: int, stop: int) -> lis
                 continue
             kept: list[tuple[int, int, float]] = []
             for value, b, w in zip(values[i].tolist(), source[i].tolist(), token[i].tolist(), strict=True):
-                if w == stop:
+                if w in stop:
                     best[i] = max(best[i], (value / (t + 1), text[i][b]), key=lambda h: h[0])
                 elif len(kept) < beams:
                     kept.append((b, w, value))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 FIRST = 0  # the token that every row begins with
-NEVER = -1  # no token ends a story
+NEVER = (-1,)  # no token ends a story
 
 
 @torch.inference_mode()

@@ -47,7 +47,7 @@ class Pen(NamedTuple):
     spec: Spec | HookedSpec | CompressorSpec
     sampling: Sampling
     most: int
-    stop: int
+    stop: tuple[int, ...]
     dtype: torch.dtype
 
     def writer(self, rows: list[list[int]], places: int, like: Writer | None) -> Writer:
@@ -103,19 +103,19 @@ class Group:
             torch.tensor([row.place for row in rows]),
             torch.tensor(budgets, device=writer.device),
             uniform.to(writer.device),
-            torch.full((len(rows), max(budgets)), pen.stop, device=writer.device),
+            torch.full((len(rows), max(budgets)), pen.stop[0], device=writer.device),
         )
 
-    def say(self, token: Int[Tensor, " row"], stop: int) -> Iterator[tuple[int, list[int]]]:
+    def say(self, token: Int[Tensor, " row"], stop: tuple[int, ...]) -> Iterator[tuple[int, list[int]]]:
         """Add a token to every row; gives the place and the tokens of each row that has ended, which leaves."""
         self.said[:, self.steps] = token
         self.steps += 1
-        over = ((token == stop) | (self.steps >= self.budget)).cpu()
+        over = torch.stack([token == one for one in stop] + [self.steps >= self.budget]).any(0).cpu()
         if not over.any():
             return
         for place, row in zip(self.place[over].tolist(), self.said[over.to(token.device)].tolist(), strict=True):
             new = row[: self.steps]
-            yield place, new[:-1] if new[-1] == stop else new
+            yield place, new[:-1] if new[-1] in stop else new
         self._keep(~over)
 
     def _keep(self, alive: Bool[Tensor, " row"]) -> None:
@@ -143,17 +143,17 @@ def stream(
 
     Rows are taken when there is room, and `width` rows at most are continued at a time (by default 128 on a CPU, or as
     many as have keys and values in a gigabyte), so memory does not grow with their number. A row ends at `stop` (the
-    tokenizer's end of story by default), after `max_new_tokens`, or where the context is full. What is drawn for a row
-    depends on the seed and on its number: one of `numbers`, which go with the rows, or its place. InputError for an
-    empty prompt or one that fills the context.
+    tokenizer's end of story and BOS by default), after `max_new_tokens`, or where the context is full. What is drawn
+    for a row depends on the seed and on its number: one of `numbers`, which go with the rows, or its place. InputError
+    for an empty prompt or one that fills the context.
     """
     if max_new_tokens < 1:
         raise InputError(f"max_new_tokens is {max_new_tokens}; it must be at least 1.")
     if width is not None and width < 1:
         raise InputError(f"width is {width}; it must be at least 1.")
-    stop = tokenizer_of(model).bos if stop is None else stop
+    ends = tokenizer_of(model).ends if stop is None else (stop,)
     dtype = forward.resolve_dtype(precision, model)
-    pen = Pen(model, spec_of(model, compressors=True), sampling or Sampling(), max_new_tokens, stop, dtype)
+    pen = Pen(model, spec_of(model, compressors=True), sampling or Sampling(), max_new_tokens, ends, dtype)
     named = ((list(row), place) for place, row in enumerate(rows))
     asked = (
         (Row(place, row, place) for row, place in named)

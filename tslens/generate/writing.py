@@ -29,7 +29,7 @@ def generate_ids(
 ) -> list[list[int]]:
     """The new tokens of each row, without the prompt and without the stop token.
 
-    A row ends at `stop` (the tokenizer's end of story by default), after `max_new_tokens`, or where the model's
+    A row ends at `stop` (the tokenizer's end of story and BOS by default), after `max_new_tokens`, or where the model's
     context is full. InputError for an empty prompt or one that fills the context.
     """
     rows = [list(p) for p in prompts]

@@ -176,6 +176,10 @@ class TextTokenizer(Protocol):
     bos: int
     """The token before every story."""
     bos_text: str
+    eos: int
+    """The token after every story: mostly that which begins the next one."""
+    ends: tuple[int, ...]
+    """The tokens at which a story that a model writes has ended."""
 
     @property
     def size(self) -> int:

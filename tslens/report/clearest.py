@@ -15,7 +15,7 @@ from tslens.report.glossary import explained
 PREDICTING = "part-of-speech neurons that predict"
 MOST = 3
 """Heads, and neurons."""
-UNCOUNTED = "No untrained twin was counted beside them (--twins 19 counts some): a model without training may have as many."
+UNCOUNTED = "No untrained twin was counted beside them (--twins 19 counts some): an untrained model may have as many."
 FIRST, LAST = 2, 64
 """Tokens of the first story among which a head's example is sought: of these the page nearly always has attention."""
 

@@ -38,6 +38,7 @@ def scripted(tokenizer: Tokenizer, size: int) -> dict[str, Any]:
     return {
         "kind": "bytes" if byte_level else "characters",
         "bos": tokenizer.bos,
+        "ends": list(tokenizer.ends),
         "size": size,
         "shown": shown,
         "texts": [_as_bytes(text) for text in texts] if byte_level else texts,

@@ -195,7 +195,7 @@ class LikelihoodGrader:
         wholes = tokenizer.encode([prompt + ending for prompt, ending in zip(prompts, endings, strict=True)])
         starts = [first_of_ending(before[prompt], whole) for prompt, whole in zip(prompts, wholes, strict=True)]
         # One place more than the context: the last token is predicted and never fed.
-        rows = [[*whole, tokenizer.bos][: context + 1] for whole in wholes]
+        rows = [[*whole, tokenizer.eos][: context + 1] for whole in wholes]
         read = token_log_probabilities(self.model, rows, precision=self.precision, what=what)
         found = []
         for one, whole, start in zip(read, wholes, starts, strict=True):

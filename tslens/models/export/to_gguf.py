@@ -78,7 +78,7 @@ def _shape(writer: Any, spec: Spec) -> None:
 
 
 def _vocabulary(writer: Any, tokenizer: Tokenizer, size: int, kind: Any) -> None:
-    """Tokens, merges and BOS, which ends stories too; ids that the tokenizer leaves out are unused."""
+    """Tokens, merges, BOS and EOS; ids that the tokenizer leaves out are unused."""
     merges = json.loads(tokenizer.backend.to_str())["model"]["merges"]
     texts = [tokenizer.backend.id_to_token(i) for i in range(size)]
     special = {i for i, token in tokenizer.backend.get_added_tokens_decoder().items() if token.special}
@@ -91,5 +91,5 @@ def _vocabulary(writer: Any, tokenizer: Tokenizer, size: int, kind: Any) -> None
     writer.add_token_types(kinds)
     writer.add_token_merges([merge if isinstance(merge, str) else " ".join(merge) for merge in merges])
     writer.add_bos_token_id(tokenizer.bos)
-    writer.add_eos_token_id(tokenizer.bos)
+    writer.add_eos_token_id(tokenizer.eos)
     writer.add_add_bos_token(True)

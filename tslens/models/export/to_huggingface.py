@@ -46,7 +46,7 @@ def to_huggingface(model: "LanguageModel", folder: str | Path) -> Path:
         )
     import transformers
 
-    ends = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), tokenizer.bos)
+    ends = {"bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos, "pad_token_id": tokenizer.bos}
     with quiet():
         config = getattr(transformers, family.config)(**family.fields(spec), **ends)
         theirs = getattr(transformers, family.architecture)(config)

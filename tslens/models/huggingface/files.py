@@ -41,9 +41,9 @@ def read_file(path: Path) -> dict[str, Tensor]:
 
 def read_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer in a folder of the hub's layout: `tokenizer.json`, or GPT-2's two files."""
-    named = _named_bos(folder / TOKENIZER_CONFIG)
+    bos, eos = (_named(folder / TOKENIZER_CONFIG, key) for key in ("bos_token", "eos_token"))
     if is_file(folder / "tokenizer.json", AGAIN):
-        return Tokenizer.load(folder / "tokenizer.json", named)
+        return Tokenizer.load(folder / "tokenizer.json", [bos] if bos else [], eos)
     if is_file(folder / "vocab.json", AGAIN) and is_file(folder / "merges.txt", AGAIN):
         return Tokenizer.from_gpt2(folder / "vocab.json", folder / "merges.txt")
     raise InputError(
@@ -51,17 +51,17 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     )
 
 
-def _named_bos(path: Path) -> list[str]:
-    """The BOS that a folder's `tokenizer_config.json` names, by itself or as a table with its `content`; none where the
-    file or the name is not there."""
+def _named(path: Path, key: str) -> str | None:
+    """The token that a folder's `tokenizer_config.json` names, by itself or as a table with its `content`; None where
+    the file or the name is not there."""
     if not is_file(path, AGAIN):
-        return []
+        return None
     fields = read_json(path)
     if not isinstance(fields, dict):
         raise InputError(f"{path} is no table of a tokenizer's settings: it was altered. Fetch it again.")
-    found = given = fields.get("bos_token")
+    found = given = fields.get(key)
     if isinstance(given, dict):
         found = given.get("content", 0)
     if not isinstance(found, str | None):
-        raise InputError(f"{path}: bos_token is {shortened(given)}; it must be a text. Fetch it again.")
-    return [] if found is None else [found]
+        raise InputError(f"{path}: {key} is {shortened(given)}; it must be a text. Fetch it again.")
+    return found

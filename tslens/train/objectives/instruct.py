@@ -96,7 +96,7 @@ def story_loss(model: LanguageModel, texts: Iterable[str], *, precision: str = "
     while some := list(islice(stream, ROWS)):
         heads = tokenizer.encode([document.head for document in some])
         stories = tokenizer.encode([document.story for document in some], bos=False)
-        rows = [[*head, *story, tokenizer.bos][: spec.n_ctx + 1] for head, story in zip(heads, stories, strict=True)]
+        rows = [[*head, *story, tokenizer.eos][: spec.n_ctx + 1] for head, story in zip(heads, stories, strict=True)]
         padded = torch.full((len(rows), max(map(len, rows))), tokenizer.bos)
         for i, row in enumerate(rows):
             padded[i, : len(row)] = torch.tensor(row)
