@@ -11,7 +11,7 @@ from tests.report.conftest import EVIL
 from tslens import report
 from tslens.analysis.heads import ROLES, PatternResult
 from tslens.plots.text import shown
-from tslens.report.clearest import UNCOUNTED, _strongest, clearest
+from tslens.report.clearest import FEW, UNCOUNTED, _strongest, clearest
 from tslens.report.compute import ReportData
 
 
@@ -65,6 +65,8 @@ def test_what_twins_earn_too_is_not_shown(made: Callable[..., ReportData]) -> No
     page = report.draw(data)
     assert page.index('id="findings-title"') < page.index("The clearest") < page.index('class="findings"')  # they lead
     assert data.twins is not None
+    few = dataclasses.replace(data.twins, leads=torch.zeros_like(data.twins.leads))  # no twin has as many
+    assert FEW.format(len(few.twins)) in clearest(dataclasses.replace(data, twins=few))
     earned = dataclasses.replace(data.twins, most=data.twins.count + 1, leads=torch.zeros_like(data.twins.leads))
     assert clearest(dataclasses.replace(data, twins=earned)) == ""
 

@@ -8,14 +8,16 @@ import torch
 
 from tslens.analysis.heads import EVIDENT, ROLES, PatternResult
 from tslens.plots.text import shown
-from tslens.report.beside import Beside
 from tslens.report.compute import ReportData
 from tslens.report.glossary import explained
+from tslens.twins import TwinsResult
 
+WITH_ROLE = "heads with a role"
 PREDICTING = "part-of-speech neurons that predict"
 MOST = 3
 """Heads, and neurons."""
 UNCOUNTED = "No untrained twin was counted beside them (--twins 19 counts some): an untrained model may have as many."
+FEW = "{} untrained twins have fewer of them, which is too few twins, or stories, to say that this is training."
 FIRST, LAST = 2, 64
 """Tokens of the first story among which a head's example is sought: of these the page nearly always has attention."""
 
@@ -33,7 +35,7 @@ def clearest(data: ReportData) -> str:
     """A list of at most three heads with a role and three neurons whose label is clear, best evidence first, as HTML:
     of each where the count exceeds that of every untrained twin, or none was counted. Empty where there is none."""
     clear = [*_heads(data), *_neurons(data)]
-    doubt = "" if data.twins else f'<p class="muted">{html.escape(UNCOUNTED)}</p>\n'
+    doubt = f'<p class="muted">{html.escape(said)}</p>\n' if (said := _doubt(data.twins)) else ""
     items = "\n".join(
         f'<li><a href="#{one.address}">{html.escape(one.name)}</a> <span>{explained(one.label)}</span>'
         f"<p>{one.example}</p></li>"
@@ -42,8 +44,16 @@ def clearest(data: ReportData) -> str:
     return f'<h3>The clearest</h3>\n{doubt}<ul class="clearest">\n{items}\n</ul>' if items else ""
 
 
+def _doubt(twins: TwinsResult | None) -> str:
+    """Why what exceeds every twin, or stands beside none, is not yet due to training; empty where it is."""
+    if twins is None:
+        return UNCOUNTED
+    exceed = [label for label in (WITH_ROLE, PREDICTING) if twins.exceeds(label)]
+    return "" if all(twins.leads[twins.place(label)] for label in exceed) else FEW.format(len(twins.twins))
+
+
 def _heads(data: ReportData) -> Iterator[_Clear]:
-    if data.twins and not Beside.of(data.twins, "heads with a role", 0).leads:
+    if data.twins and not data.twins.exceeds(WITH_ROLE):
         return
     roles = data.heads if data.causes is None else data.causes.roles
     evident = torch.isin(roles.role_code, torch.tensor([ROLES.index(role) for role in EVIDENT]))
@@ -82,7 +92,7 @@ def _strongest(shown: PatternResult, layer: int, head: int, role: str) -> tuple[
 
 
 def _neurons(data: ReportData) -> Iterator[_Clear]:
-    if data.neurons is None or (data.twins and not Beside.of(data.twins, PREDICTING, 0).leads):
+    if data.neurons is None or (data.twins and not data.twins.exceeds(PREDICTING)):
         return
     tested, neurons = data.neurons.tested, data.neurons.profiles
     for layer, neuron in _best(data.neurons.clear, tested.least):

@@ -95,11 +95,16 @@ class TwinsResult(Result):
             return ""
         if self.high[at] < self.least[at]:
             return "every untrained twin has more"
-        if leading(self.low[at], self.most[at], torch.zeros(())):
+        if self.exceeds(label):
             few = "twins" if self.p[at] > LEADING_P else "stories"
             return f"too few {few} to say that this is training"
         more = bool(self.count[at] > self.most[at])
         return "not surely more than untrained twins have" if more else "this says nothing about training"
+
+    def exceeds(self, label: str) -> bool:
+        """Whether a count's interval lies above every twin's count, however few they are."""
+        at = self.place(label)
+        return bool(leading(self.low[at], self.most[at], torch.zeros(())))
 
     def said(self, labels: Iterable[str]) -> str:
         """The counts of these labels in words, each with its interval, the twins' range and its rank p; without
