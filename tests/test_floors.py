@@ -14,6 +14,7 @@ FLOORS = (
         "fields",
         "files",
         "gradients",
+        "growth",
         "interrupt",
         "lock",
         "memory",

@@ -13,6 +13,7 @@ import tokenizers
 
 from tslens.byte_bpe import END_OF_STORY, MOST
 from tslens.errors import InputError, MissingInputError
+from tslens.growth import refuse_growth
 from tslens.parsing import parse_json
 from tslens.paths import absent, contents
 
@@ -86,13 +87,16 @@ def read_backend(source: Path) -> tokenizers.Tokenizer:
     """The tokenizer in a Hugging Face ``tokenizer.json``, which encodes and decodes the signs of `PROBE`.
 
     Raises:
-        InputError: the file is no tokenizer, or one that fails on some texts.
+        InputError: the file is no tokenizer, one that fails on some texts, or one that makes them too long
+            (`tslens.growth`), which is known before it is used.
         FileNotFoundError: there is no such file.
     """
     if not source.is_file():
         raise MissingInputError(f"{absent(source, 'tokenizer')}; give the path of a tokenizer.json")
     data = contents(source)
-    if (largest := _largest_id(data)) >= MOST:
+    fields = _fields(data, source)
+    refuse_growth(fields, str(source))
+    if (largest := _largest_id(fields)) >= MOST:
         raise InputError(f"{source} has a token with the id {largest:,}; give one of less than {MOST:,}")
     able = "give one that can: a model needs its unknown token in its vocabulary (a Unigram an unk_id)"
     with as_tokenizer(source), ASIDE:
@@ -123,12 +127,19 @@ def _put_first(backend: tokenizers.Tokenizer) -> list[str]:
     return [template[0]["SpecialToken"]["id"]] if "SpecialToken" in template[0] else []
 
 
-def _largest_id(tokenizer_json: bytes) -> int:
+def _fields(tokenizer_json: bytes, source: Path) -> dict[str, Any]:
+    """The fields of a ``tokenizer.json``. One that Python does not parse is refused, whatever the library reads in it:
+    no bound of it would be known."""
+    try:
+        found = parse_json(tokenizer_json, "it", "")
+    except InputError as error:
+        reason = str(error).strip().removesuffix(".")
+        raise InputError(f"{source} is not a Hugging Face tokenizer.json ({reason}); give one that is") from None
+    return found if isinstance(found, dict) else {}
+
+
+def _largest_id(fields: dict[str, Any]) -> int:
     """The largest id in a ``tokenizer.json``, for which the library would make room; 0 where there is none."""
-    read: Any = {}
-    with contextlib.suppress(InputError):  # the library says what it is
-        read = parse_json(tokenizer_json, "the tokenizer")
-    fields = read if isinstance(read, dict) else {}
     model, added = fields.get("model"), fields.get("added_tokens")
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
     ids = list(vocabulary.values()) if isinstance(vocabulary, dict) else []
