@@ -311,16 +311,33 @@ def test_the_labels_of_a_classifier_are_not_read(folder: Path, changes: dict[str
     assert huggingface.read(folder)[0] == before
 
 
-def test_attention_that_is_repeated_without_end_is_refused_before_it_is_written_out(folder: Path, refused: Any) -> None:
-    path = folder / "config.json"
-    neo = {"model_type": "gpt_neo", "architectures": ["GPTNeoForCausalLM"]}
-    path.write_text(json.dumps(neo | {"attention_types": [[["global"], 1_000_000_000]]}))
-    with refused("repeats a kind of attention 1,000,000,000 times"):
+BOTH = ["global", "local"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"attention_types": [[["global"], 1_000_000_000]]}, "the kinds of 1,000,000,000 layers, and num_layers is 2"),
+        ({"attention_types": [[["global"] * 20_000, 1000]] * 10}, "the kinds of 200,000,000 layers, and num_layers"),
+        ({"attention_types": [[BOTH, 3]], "attention_layers": BOTH}, "the kinds of 6 layers, and num_layers is 2"),
+        ({"attention_types": [[BOTH, 3]], "num_layers": 6, "num_hidden_layers": 2}, "6 layers, and num_hidden_layers"),
+        ({"attention_types": [[["global"], 2]], "attention_layers": BOTH}, "is not what attention_types says"),
+        ({}, "the kinds of 24 layers, and num_layers is 2"),
+        ({"attention_layers": BOTH * 2}, "the kinds of 4 layers"),
+        *[
+            ({"attention_types": wrong}, "is no config of GPTNeoForCausalLM: attention_types is")
+            for wrong in (5, [5], [[]], [[["global"], "many"]], {"a": 1}, [[["global"], 10**9], 5], ["ab"])
+        ],
+    ],
+)
+def test_attention_types_of_another_number_of_layers(
+    folder: Path, refused: Any, changes: dict[str, Any], said: str
+) -> None:
+    """Known before transformers writes them out, which takes all memory or, with `attention_layers`, is in vain."""
+    neo = {"model_type": "gpt_neo", "architectures": ["GPTNeoForCausalLM"], "num_layers": 2}
+    (folder / "config.json").write_text(json.dumps(neo | changes))
+    with refused(said):
         huggingface.read(folder)
-    for wrong in (5, [5], [[]], [[["global"], "many"]], {"a": 1}):
-        path.write_text(json.dumps(neo | {"attention_types": wrong}))
-        with refused("is no config of GPTNeoForCausalLM"):
-            huggingface.read(folder)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from functools import partial
 from reprlib import repr as shortened
 from typing import Any
 
+from tslens.errors import InputError
 from tslens.models.huggingface.family import (
     GELU_TANH,
     TRANSPOSED,
@@ -30,6 +31,33 @@ def _refused(config: Any) -> dict[str, bool]:
         f"activation {shortened(config.activation_function)}": config.activation_function not in GELU_TANH,
         "attention that is neither global nor local": not {*config.attention_layers} <= {"global", "local"},
     }
+
+
+def check_kinds(fields: dict[str, Any], where: str) -> None:
+    """InputError for a `config.json` whose `attention_types` (kinds, and how often they repeat) are of another form,
+    name another number of layers than it has, or others than its `attention_layers`: transformers would write them out
+    first, and believe the latter."""
+    types, listed = fields.get("attention_types"), fields.get("attention_layers")
+    if types is None:
+        types = [[["global", "local"], 12]] if listed is None else [[listed, 1]]  # transformers' own
+    if not isinstance(types, list) or not all(_is_type(kind) for kind in types):
+        raise InputError(
+            f"{where} is no config of GPTNeoForCausalLM: attention_types is {shortened(types)}; it must be a list of "
+            "[KINDS, TIMES]."
+        )
+    named = sum(len(kinds) * max(0, times) for kinds, times in types)
+    for name in [name for name in ("num_layers", "num_hidden_layers") if name in fields] or ["num_layers"]:
+        if (layers := fields.get(name, 24)) != named:
+            raise InputError(
+                f"{where}: attention_types names the kinds of {named:,} layers, and {name} is {shortened(layers)}: one "
+                "of them was altered. Fetch it again."
+            )
+    if listed is not None and listed != [kind for kinds, times in types for kind in kinds * times]:
+        raise InputError(f"{where}: attention_layers is not what attention_types says. Fetch it again.")
+
+
+def _is_type(kind: Any) -> bool:
+    return isinstance(kind, list) and [type(part) for part in kind] == [list, int]
 
 
 def _spec(config: Any) -> Spec:

@@ -19,7 +19,7 @@ from tslens.models.hooked_spec import HookedSpec
 from tslens.models.huggingface.family import UNEMBEDDING, Family
 from tslens.models.huggingface.files import AGAIN, TOKENIZER_CONFIG, files_of, read_file, read_tokenizer
 from tslens.models.huggingface.gpt2 import GPT2
-from tslens.models.huggingface.gpt_neo import GPT_NEO
+from tslens.models.huggingface.gpt_neo import GPT_NEO, check_kinds
 from tslens.models.huggingface.gpt_neox import GPT_NEOX
 from tslens.models.huggingface.llama import LLAMA
 from tslens.models.huggingface.quiet import quiet
@@ -103,10 +103,8 @@ def _read_config(path: Path) -> tuple[Family, Any]:
             f"{path} describes {named or kind or 'no model'}, which is not supported; "
             f"{', '.join(others)} and {last} can be loaded."
         )
-    if repeated := _repeated(fields.get("attention_types")):
-        raise InputError(
-            f"{path} repeats a kind of attention {repeated:,} times; there are at most {MOST_LAYERS:,} layers."
-        )
+    if family is GPT_NEO:
+        check_kinds(fields, str(path))
     if fields.get("per_layer_config"):
         raise InputError(f"{path} gives its layers configurations of their own, which tslens does not cover.")
     import transformers
@@ -158,13 +156,6 @@ def _check(config: Any, tensors: dict[str, Tensor]) -> None:
                 f"{name} is {layers:,}, and the files hold {len(tensors):,} tensors: one of them was altered. "
                 "Fetch it again."
             )
-
-
-def _repeated(kinds: Any) -> int:
-    """How often GPT-Neo's `attention_types` repeat a kind, where that is oftener than there may be layers: transformers
-    would write them out first. 0 for what it refuses by itself."""
-    counts = [kind[-1] for kind in kinds if isinstance(kind, list) and kind] if isinstance(kinds, list) else []
-    return max((n for n in counts if isinstance(n, int) and n > MOST_LAYERS), default=0)
 
 
 def _read_tensors(folder: Path, family: Family) -> dict[str, Tensor]:
