@@ -1,6 +1,8 @@
 """What stands where a file is needed is said; no pipe, socket or device is read or written over."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,3 +78,55 @@ def test_an_error_while_a_file_is_read_names_it(read: Callable[[Path], object]) 
     with pytest.raises(OSError) as raised:
         read(Path("/proc/self/mem"))
     assert raised.value.filename == "/proc/self/mem"
+
+
+def test_a_file_that_is_read_whole_has_a_bound(tmp_path: Path) -> None:
+    (tmp_path / "fits").write_bytes(b"x" * 100)
+    assert contents(tmp_path / "fits", 100) == b"x" * 100
+    with pytest.raises(InputError, match=r"fits has 100 bytes; of such a file at most 0 MiB are read"):
+        contents(tmp_path / "fits", 99)
+
+
+READ = """
+from pathlib import Path
+from tslens import files, runs
+from tslens.backends import read_backend
+from tslens.bench.scan_memory import largest_resident
+from tslens.errors import InputError
+from tslens.evaluation import suites, writing
+from tslens.evaluation.grading import rubric
+from tslens.llm.store import AnswerStore
+from tslens.ngrams.layout import read_counts
+from tslens.train import recipe, validation_stories
+
+large, before = Path("large.toml"), largest_resident()
+for read in (
+    lambda: read_backend(large),
+    lambda: files.read_json(large),
+    lambda: runs.read_metrics(".", large.name),
+    lambda: suites.suite(str(large)),
+    lambda: rubric(str(large)),
+    lambda: recipe.load(str(large)),
+    lambda: AnswerStore(large),
+    lambda: read_counts(large),
+    lambda: validation_stories.read(large),
+    lambda: runs.read_tensors(large, "0"),
+):
+    try:
+        read()
+    except InputError as error:
+        print(error)
+print(largest_resident() - before)
+"""
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    """Each with the name and the size of the file, of which a process of its own reads nothing."""
+    with (tmp_path / "large.toml").open("wb") as file:
+        file.truncate(2**30 + 1)
+    done = subprocess.run([sys.executable, "-c", READ], cwd=tmp_path, check=True, capture_output=True, text=True)
+    *said, weights, grown = done.stdout.splitlines()
+    assert len(said) == 9 and "large.toml was truncated or altered: its SHA-256" in weights
+    for line in said:
+        assert line.startswith("large.toml has 1,073,741,825 bytes; of such a file at most "), line
+    assert int(grown) < 100e6

@@ -15,7 +15,7 @@ from typing import IO, Any
 from tslens import progress
 from tslens.errors import InputError
 from tslens.parsing import parse_json
-from tslens.paths import contents, reading, refuse_special, refuse_unnamed, writing
+from tslens.paths import MOST_WHOLE, contents, reading, refuse_special, refuse_unnamed, writing
 
 try:
     import fcntl
@@ -201,10 +201,10 @@ def finite(value: object) -> object:
     return [finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def read_json(path: str | Path) -> Any:
-    """Parse a JSON file; InputError names the file if it is not JSON, or holds what is no text."""
+def read_json(path: str | Path, most: int = MOST_WHOLE) -> Any:
+    """Parse a JSON file; InputError names the file if it is not JSON, holds what is no text, or is over `most` bytes."""
     refuse_special(path)
-    data = contents(Path(path))
+    data = contents(Path(path), most)
     found = parse_json(data, str(path))
     if b"\\ud" in data.lower():  # the escape of a surrogate, which may lack its other half
         try:

@@ -63,8 +63,8 @@ def holder(place: Path) -> str | None:
         with lock.acquire(timeout=WAIT, poll_interval=PAUSE):
             return None
     except Timeout:
-        with contextlib.suppress(OSError):
-            return path.read_text(encoding="utf-8") or "another process"
+        with contextlib.suppress(OSError), path.open(encoding="utf-8") as file:
+            return file.read(500) or "another process"
         return "another process"
     except FileNotFoundError:  # the folder was removed meanwhile
         return None

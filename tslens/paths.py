@@ -9,6 +9,10 @@ from pathlib import Path
 
 from tslens.errors import InputError, system_error
 
+MOST_WHOLE = 64 * 2**20
+"""Bytes of a file that is read whole: the `tokenizer.json` of a vocabulary of 256,000 tokens has half as many."""
+MOST_KEPT = 2**30
+"""Bytes of one that tslens writes itself and that grows with what was asked: answers, results, records of a run."""
 KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -61,10 +65,20 @@ def refuse_no_text(path: str | Path) -> None:
         raise InputError(f"the path {str(path)!r} is no UTF-8: give another name.") from None
 
 
-def contents(path: Path) -> bytes:
-    """The bytes of a file; an error of the system names it."""
-    with reading(path):
-        return path.read_bytes()
+def contents(path: Path, most: int = MOST_WHOLE) -> bytes:
+    """The bytes of a file; an error of the system names it. InputError, before it is read, if it has over `most`."""
+    with reading(path), path.open("rb") as file:
+        refuse_large(path, most)
+        return file.read(most)
+
+
+def refuse_large(path: Path, most: int) -> None:
+    """InputError for a file of more than `most` bytes."""
+    if (size := path.stat().st_size) > most:
+        raise InputError(
+            f"{path} has {size:,} bytes; of such a file at most {most // 2**20:,} MiB are read. It was altered, or is "
+            "another file: give the right one."
+        )
 
 
 @contextmanager

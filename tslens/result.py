@@ -16,7 +16,7 @@ from torch import Tensor
 from tslens.errors import InputError
 from tslens.fields import as_annotated, wrong_fields
 from tslens.files import atomic_folder, read_json, sha256
-from tslens.paths import refuse_special
+from tslens.paths import MOST_KEPT, refuse_special
 from tslens.tables import as_text
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class Result:
         if not (place / "result.json").exists():
             raise InputError(f"{folder} holds no saved {cls.__name__}: no {cls.__name__}/result.json there.")
         try:
-            record, kept = read_json(place / "result.json"), place / ARRAYS
+            record, kept = read_json(place / "result.json", MOST_KEPT), place / ARRAYS
             refuse_special(kept)
             if isinstance(record, dict) and kept.exists() and record.get(DIGEST, "") not in ("", sha256(kept)):
                 raise InputError(f"{ARRAYS} was altered: it does not match the hash in result.json")

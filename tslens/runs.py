@@ -18,8 +18,8 @@ from torch import Tensor
 from tslens import files
 from tslens.errors import InputError
 from tslens.fields import typed
-from tslens.parsing import parse_json
-from tslens.paths import absent, contents, is_file
+from tslens.parsing import lines, parse_json
+from tslens.paths import MOST_KEPT, absent, is_file, reading, refuse_large
 
 FORMAT = 1
 NAME = r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}"
@@ -127,11 +127,14 @@ def read_metrics(folder: str | Path, file: str = METRICS) -> list[dict[str, Any]
     """The records of the run's `metrics.jsonl`, or of its `steps.jsonl`; empty if there is none. A line that a kill cut
     off is left out, and null is NaN; InputError names one that is no record."""
     path = Path(folder) / file
-    lines = contents(path).decode(errors="replace").splitlines() if is_file(path, RESTORE) else []
-    records = []
-    for number, line in enumerate(lines, 1):
-        if number == len(lines) and line.startswith("{") and not line.endswith("}"):
-            continue
+    records: list[dict[str, Any]] = []
+    if not is_file(path, RESTORE):
+        return records
+    refuse_large(path, MOST_KEPT)
+    found = lines(path)
+    for number, line in enumerate(map(str.strip, found), 1):
+        if line.startswith("{") and not line.endswith("}") and next(found, None) is None:
+            break
         record = parse_json(line, where := f"{path}, line {number}", remedy := "It was altered; take that line out.")
         if isinstance(record, dict):
             record = {name: math.nan if value is None else value for name, value in record.items()}
@@ -228,13 +231,15 @@ def read_tensors(path: str | Path, digest: str | None) -> dict[str, Tensor]:
     path = Path(path)
     if not path.is_file():
         raise _lacking(path)
-    data = contents(path)
-    found = hashlib.sha256(data).hexdigest()
-    if found != digest:
-        raise InputError(
-            f"{path} was truncated or altered: its SHA-256 is {found[:12]}…, "
-            f"recorded was {str(digest)[:12]}…. {RESTORE}"
-        )
+    with reading(path), path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()  # in pieces: a file of another size is not held
+        if found != digest:
+            raise InputError(
+                f"{path} was truncated or altered: its SHA-256 is {found[:12]}…, "
+                f"recorded was {str(digest)[:12]}…. {RESTORE}"
+            )
+        file.seek(0)
+        data = file.read()
     try:
         return load(data)
     except SafetensorError as error:

@@ -17,7 +17,7 @@ from tslens import files, forward, progress
 from tslens.errors import InputError
 from tslens.evaluation.lines import log_probabilities
 from tslens.models import LanguageModel, weights_key
-from tslens.paths import refuse_special
+from tslens.paths import MOST_KEPT, contents, refuse_special
 
 FOLDER = "log-probabilities"
 """The folder in the cache; it has a folder for each model, and that a file for each part."""
@@ -71,7 +71,7 @@ def _read(place: Path, lines: int) -> Tensor | None:
     """What was kept for these lines; None where it is not there or damaged."""
     with contextlib.suppress(OSError, InputError, SafetensorError, KeyError, ValueError):
         refuse_special(place)
-        found = load(place.read_bytes())
+        found = load(contents(place, MOST_KEPT))
         values = found["values"]
         if (values.dtype, values.shape) == (torch.float64, (lines,)) and found["digest"].equal(_digest(place, values)):
             return values

@@ -20,7 +20,7 @@ from tslens.evaluation.templates import filled
 from tslens.evaluation.toml_lines import line_of
 from tslens.nearest import did_you_mean
 from tslens.parsing import parse_toml
-from tslens.paths import absent
+from tslens.paths import absent, contents
 
 RESERVED = ("all", "beginnings", "card", "copies", "cost", "grade", "instruct", "label", "pairs", "rank", "write")
 """Words after `tslens eval` that are commands of their own."""
@@ -139,7 +139,7 @@ def _read(name: str) -> tuple[bytes, str]:
         label = Path(name).stem
         if not re.fullmatch(r"\w[\w-]*", label):  # it also names what is written of the answer
             raise InputError(f"a suite cannot be called {label!r}; name the file with letters, digits, - and _ alone.")
-        return Path(name).read_bytes(), label
+        return contents(Path(name)), label
     if name in suites():
         return resources.files("tslens.suites").joinpath(f"{name}.toml").read_bytes(), name
     if name in RESERVED:

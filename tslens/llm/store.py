@@ -12,7 +12,7 @@ from tslens import lock
 from tslens.errors import InputError
 from tslens.llm.prices import Tokens
 from tslens.parsing import parse_json
-from tslens.paths import contents, refuse_special
+from tslens.paths import MOST_KEPT, contents, refuse_special
 
 VERSION = 1
 HEADER = {"tslens_answers": VERSION}
@@ -43,7 +43,7 @@ class AnswerStore:
         self._whole = 0
         if self.path is not None and self.path.exists():
             refuse_special(self.path)
-            self._load(contents(self.path), self.path)
+            self._load(contents(self.path, MOST_KEPT), self.path)
 
     @property
     def under_way(self) -> set[str]:

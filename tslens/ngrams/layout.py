@@ -9,7 +9,7 @@ import numpy as np
 from tslens import files
 from tslens.errors import InputError, MissingInputError
 from tslens.parsing import parse_json
-from tslens.paths import refuse_special
+from tslens.paths import MOST_KEPT, contents, refuse_special
 
 VERSION = 2
 DEPTH = 30  # words by which places are sorted; a multiple of the words in a key
@@ -54,7 +54,7 @@ class IndexRecord:
 def read_counts(path: Path) -> dict[str, int]:
     """How often each word occurs, by the vocabulary's file. InputError for one that does not say so."""
     refuse_special(path)
-    found = parse_json(path.read_bytes(), str(path))  # a word may have half a surrogate pair, as its text has
+    found = parse_json(contents(path, MOST_KEPT), str(path))  # a word may have half a surrogate pair, as its text has
     with contextlib.suppress(TypeError, LookupError, ValueError):
         counts = dict(zip(found["words"], found["counts"], strict=True))
         if {*map(type, counts)} <= {str} and {*map(type, counts.values())} <= {int}:

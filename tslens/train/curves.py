@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tslens import plots, runs
+from tslens import files, plots, runs
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 
@@ -56,7 +56,7 @@ def unvalidated(records: "pd.DataFrame") -> list[str]:
 def vocabularies(names: Sequence[str]) -> int:
     """How many different tokenizers the runs have: nats a token of different ones cannot be compared."""
     places = (runs.root() / name / runs.TOKENIZER for name in names)
-    return len({place.read_bytes() for place in places if place.is_file()})
+    return len({files.sha256(place) for place in places if place.is_file()})
 
 
 def single_steps(name: str) -> "pd.DataFrame":

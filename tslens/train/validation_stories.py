@@ -13,6 +13,7 @@ from typing import Any
 
 from tslens import files
 from tslens.errors import InputError
+from tslens.paths import MOST_KEPT, contents
 
 
 def digest(stories: Sequence[str]) -> str:
@@ -31,10 +32,10 @@ def write(path: Path, stories: Sequence[str]) -> None:
 
 def read(path: Path) -> list[str]:
     """The stories that were written. InputError if they were altered."""
-    stories: list[str] = []
+    data, stories = contents(path, MOST_KEPT), list[str]()
     recorded: Any = None
     with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+        lines = [json.loads(line) for line in data.decode().split("\n")[:-1]]
         stories = [line["text"] for line in lines if isinstance(line["text"], str)]
         recorded = lines[0]["stories"], lines[0]["digest"]
     if recorded != (len(stories), digest(stories)):

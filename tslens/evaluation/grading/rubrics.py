@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 from tslens.parsing import parse_toml
-from tslens.paths import absent
+from tslens.paths import absent, contents
 
 TEN = tuple(range(1, 11))
 DAMAGED = ("shuffled", "cut", "stopped", "with errors", "foreign")
@@ -197,7 +197,7 @@ def _read(name: str) -> tuple[str, bytes]:
     label = Path(name).stem
     if not re.fullmatch(r"[A-Za-z]\w*", label):
         raise InputError(f"a rubric cannot be called {label!r}; name the file with letters, digits and _ alone.")
-    return label, Path(name).read_bytes()
+    return label, contents(Path(name))
 
 
 def _first_fault(error: ValidationError, name: str, text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tslens.errors import InputError
 from tslens.evaluation import suites
 from tslens.parsing import lines, parse_toml, rows
-from tslens.paths import absent
+from tslens.paths import absent, contents
 from tslens.stories import stories
 
 NAME = re.compile(r"\w[\w-]*")
@@ -77,8 +77,11 @@ def _listed(source: str) -> list[str]:
     """The list `beginnings` of a TOML file, or of one that comes with tslens; empty if there is none, as in a suite."""
     own = resources.files("tslens.suites").joinpath(f"{source}.toml") if NAME.fullmatch(source) else None
     file: Traversable = Path(source) if own is None else own
+    if not file.is_file():
+        return []
+    data = contents(file) if isinstance(file, Path) else file.read_bytes()
     try:
-        found = parse_toml(file.read_bytes(), source).get("beginnings", []) if file.is_file() else []
+        found = parse_toml(data, source).get("beginnings", [])
     except InputError:  # a suite's reader says what is wrong
         return []
     return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []

@@ -11,7 +11,7 @@ from tslens import files, lock
 from tslens.errors import InputError
 from tslens.generate import Sampling
 from tslens.parsing import parse_json
-from tslens.paths import refuse_special
+from tslens.paths import MOST_KEPT, contents, refuse_special
 
 FORMAT = 1
 
@@ -89,7 +89,7 @@ def opened(folder: Path, model: str) -> Iterator[Store]:
 def _read(path: Path, model: str) -> dict[str, Completion]:
     """The completions of a file, of which a line without its end is cut off."""
     refuse_special(path)
-    content = path.read_bytes()
+    content = contents(path, MOST_KEPT)
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
         with path.open("r+b") as file:
