@@ -202,7 +202,7 @@ def finite(value: object) -> object:
 
 
 def read_json(path: str | Path, most: int = MOST_WHOLE) -> Any:
-    """Parse a JSON file; InputError names the file if it is not JSON, holds what is no text, or is over `most` bytes."""
+    """Parse a JSON file; InputError names the file if it is not JSON, holds no text, or is over `most` bytes."""
     refuse_special(path)
     data = contents(Path(path), most)
     found = parse_json(data, str(path))

@@ -94,11 +94,13 @@ def reading(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """The system's error about the scratch of a path (`files`) names the path, which is what the user gave; one that a
-    library in Rust raises in its own words is an OSError, as everywhere."""
+    """The system's error about the scratch of a path (`files`), or about no path, names the path, which is what the user
+    gave; one that a library in Rust raises in its own words is an OSError, as everywhere."""
     try:
         yield
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None and error.errno is not None:
+            error.filename = str(path)  # what fails while an open file is written
         if isinstance(error, OSError) and isinstance(error.filename, str | Path):
             scratch = re.escape(str(path.with_name(f".{path.name}."))) + r"[0-9a-f]{8}\.tmp"
             error.filename = re.sub(scratch, lambda _: str(path), str(error.filename))

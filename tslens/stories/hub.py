@@ -10,6 +10,7 @@ from typing import Any
 
 from tslens.errors import InputError
 from tslens.parsing import lines, objects
+from tslens.stories.folders import check_folder
 from tslens.stories.readers import SEPARATOR, checked_text, column_of
 
 
@@ -52,6 +53,8 @@ def _rows(place: str, part: str, config: str | None) -> Iterator[dict[str, Any]]
     import datasets
 
     faults = _faults()
+    if Path(place).is_dir():
+        check_folder(Path(place))
     try:
         with _quiet():
             streams = datasets.load_dataset(_named(place), config, streaming=True)

@@ -13,6 +13,7 @@ from tslens.byte_bpe import END_OF_STORY
 from tslens.errors import InputError
 from tslens.parsing import LONGEST, csv_rows, decoded, objects
 from tslens.paths import reading
+from tslens.stories.pages import rows_at_once
 
 SEPARATOR = END_OF_STORY.encode()
 COLUMNS = ("text", "story")  # tried in this order
@@ -73,15 +74,15 @@ def read_csv(path: Path, column: str | None) -> Iterator[str]:
 
 
 def read_parquet(path: Path, column: str | None) -> Iterator[str]:
-    """The stories of a Parquet file, read in batches of rows."""
+    """The stories of a Parquet file, read in batches of rows. A page that is too large is refused before it is read."""
     import pyarrow
     import pyarrow.parquet
 
     try:
         with reading(path), pyarrow.parquet.ParquetFile(path, buffer_size=_CHUNK, pre_buffer=False) as file:
             column = column_of(file.schema_arrow.names, column, str(path))
-            number = 0
-            for batch in file.iter_batches(batch_size=512, columns=[column]):
+            number, rows = 0, rows_at_once(path, file.metadata, column)
+            for batch in file.iter_batches(batch_size=rows, columns=[column]):
                 for value in batch.column(0):
                     number += 1
                     yield checked_text(value.as_py(), column, f"{path}, row {number}")
@@ -105,15 +106,18 @@ def column_of(names: Iterable[str], column: str | None, where: str) -> str:
 
 
 def checked_text(value: Any, column: str, where: str) -> str:
-    """The value if it is text that can be written as UTF-8; a missing value counts as an empty story."""
+    """The value if it is text that can be written as UTF-8, of at most `LONGEST` bytes; a missing value counts as an
+    empty story."""
     if value is None:
         return ""
     if not isinstance(value, str):
         raise InputError(f"{where}: {column!r} is {type(value).__name__}, not text; name another column as PATH:COLUMN")
     try:
-        value.encode()
+        size = len(value.encode())
     except UnicodeEncodeError:
         raise InputError(f"{where}: {column!r} has half a surrogate pair, which is no text; mend that row") from None
+    if size > LONGEST:
+        raise InputError(f"{where}: {column!r} has a text of over {LONGEST // 2**20} MiB; give a story a row")
     return value
 
 

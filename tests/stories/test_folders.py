@@ -1,0 +1,109 @@
+"""Parquet files and dataset cards that would take all memory are refused before they are read."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from tslens.stories.pages import MOST_ROWS, rows_at_once
+from tslens.stories.sources import find_source
+
+Refused = Callable[[str], AbstractContextManager[None]]
+MIB = 2**20
+READ = """
+import sys
+import datasets, pyarrow.parquet
+from tslens.bench.scan_memory import largest_resident
+from tslens.errors import InputError
+from tslens.stories.sources import find_source
+
+before = largest_resident()
+try:
+    list(find_source(sys.argv[1]))
+except InputError as error:
+    print(error)
+print(largest_resident() - before)
+"""
+
+
+def read_apart(place: Path) -> tuple[str, int]:
+    """What is said of a source in a process of its own, and how many bytes its memory grew by."""
+    command = [sys.executable, "-c", READ, str(place)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    said, grown = done.stdout.splitlines()
+    return said, int(grown)
+
+
+@pytest.fixture(scope="module")
+def one_long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small file with a story of 300 MiB."""
+    path = tmp_path_factory.mktemp("one") / "train.parquet"
+    with pyarrow.parquet.ParquetWriter(path, pyarrow.schema({"text": pyarrow.string()}), compression="zstd") as file:
+        for story in ("Tom ran.", "x" * 300 * MIB):
+            file.write_table(pyarrow.table({"text": [story]}))
+    assert path.stat().st_size < 100_000
+    return path
+
+
+@pytest.fixture(scope="module")
+def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small file with a story of 20 MiB once in a dictionary, and in 100 rows."""
+    path = tmp_path_factory.mktemp("repeated") / "train.parquet"
+    rows = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 100), pyarrow.array(["x" * 20 * MIB]))
+    pyarrow.parquet.write_table(pyarrow.table({"text": rows}), path, compression="zstd", store_schema=False)
+    return path
+
+
+@pytest.mark.parametrize("name", ["train.parquet", ""])
+def test_a_page_too_large_to_read_is_refused(one_long: Path, name: str) -> None:
+    said, grown = read_apart(one_long.parent / name)
+    place = f"{one_long}, rows 2 to 2: 'text' has a page of 314,572,804 bytes, and at most 128 MiB are read"
+    assert said.startswith(place), said
+    assert grown < 100 * MIB
+
+
+def test_a_story_too_long_is_not_read_for_all_rows_at_once(repeated: Path) -> None:
+    said, grown = read_apart(repeated)
+    assert said == f"{repeated}, row 1: 'text' has a text of over 16 MiB; give a story a row"
+    assert grown < 600 * MIB
+
+
+def test_rows_at_once_follow_from_the_largest_page(tmp_path: Path) -> None:
+    path = tmp_path / "its.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["x" * MIB, "Tom ran."], "n": [1, 2]}), path, use_dictionary=[])
+    read = pyarrow.parquet.read_metadata(path)
+    assert rows_at_once(path, read, "n") == MOST_ROWS
+    assert rows_at_once(path, read, "text") == rows_at_once(path, read) == 127  # of a mebibyte and twelve bytes more
+
+
+HEAD = "---\nconfigs:\n- config_name: default\n"
+
+
+@pytest.mark.parametrize(
+    ("card", "said"),
+    [
+        (f"{HEAD}a: &a [x]\nb: &b [*a, *a]\n---\n", r"README\.md, line 5: \*a stands for another part of the card"),
+        ("\n---\na: &a {x: 1}\nb: {<<: *a}\n---\n", r"README\.md, line 4: \*a stands for another part"),
+        (f"{HEAD}a: {'x' * 512 * 2**10}\n---\n", r"README\.md: its head in YAML has over 512 KiB"),
+        ("---" + "\n" * 300_000, r"README\.md: its head in YAML has .* 1,000 empty lines"),
+    ],
+)
+def test_a_card_that_grows_or_has_no_end_is_refused(tmp_path: Path, refused: Refused, card: str, said: str) -> None:
+    (tmp_path / "train.txt").write_text("Tom ran.\n")
+    (tmp_path / "README.md").write_text(card)
+    with refused(said):
+        list(find_source(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "card", ["# Tales *of* Tom & Anna\n" + "x" * 600_000, "---\nlanguage: en  # *all* & more\n---\n" + "\n" * 2000, ""]
+)
+def test_other_cards_are_read(tmp_path: Path, card: str) -> None:
+    (tmp_path / "train.txt").write_text("Tom ran.\n")
+    (tmp_path / "README.md").write_text(card)
+    assert list(find_source(str(tmp_path))) == ["Tom ran."]

@@ -1,0 +1,68 @@
+"""What a dataset folder may hold before `datasets` reads it: its card, and the pages of its Parquet files."""
+
+import contextlib
+import re
+from pathlib import Path
+
+from tslens.errors import InputError
+from tslens.paths import MOST_WHOLE, contents, refuse_large
+from tslens.stories.pages import rows_at_once
+
+MOST_HEAD = 512 * 2**10
+"""Bytes of a card's head in YAML; one of hundreds of configurations has about 100,000."""
+EMPTY_LINES = re.compile(rb"[\r\n]{1000}")
+"""More empty lines than a card has; the hub's regular expression reads each run of them in its square."""
+OPENING, CLOSING = re.compile(rb"\s*---[\r\n]"), re.compile(rb"[\r\n]---(?:[\r\n]|$)")
+CARDS = ("README.md", ".huggingface.yaml")
+
+
+def check_folder(folder: Path) -> None:
+    """InputError for a card whose head is too long or refers to its own parts, and for a Parquet file with too large a
+    page."""
+    for name in CARDS:
+        if (folder / name).is_file():
+            _check_card(folder / name)
+    if (folder / "dataset_infos.json").is_file():  # of older datasets
+        refuse_large(folder / "dataset_infos.json", MOST_WHOLE)
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() == ".parquet" and path.is_file():
+            _check_pages(path)
+
+
+def _check_card(path: Path) -> None:
+    import yaml  # type: ignore[import-untyped]
+
+    data = contents(path)
+    start = 0
+    if path.suffix == ".md":
+        if (opening := OPENING.match(data)) is None:
+            return
+        start = opening.end()
+    closing = CLOSING.search(data, start) if start else None
+    head = data[start : closing.start() if closing else len(data)]
+    if len(head) > MOST_HEAD or EMPTY_LINES.search(head):
+        raise InputError(
+            f"{path}: its head in YAML has over {MOST_HEAD // 2**10} KiB, or 1,000 empty lines; shorten it, or give "
+            "one of the folder's files"
+        )
+    if b"&" not in head or b"*" not in head:
+        return
+    try:
+        aliases = (event for event in yaml.parse(head, yaml.SafeLoader) if isinstance(event, yaml.AliasEvent))
+        alias = next(aliases, None)
+    except yaml.YAMLError:  # `datasets` says what it is
+        return
+    if alias is not None:
+        line = data[:start].count(b"\n") + alias.start_mark.line + 1
+        raise InputError(
+            f"{path}, line {line}: *{alias.anchor} stands for another part of the card, which may grow without end; "
+            "write that part out"
+        )
+
+
+def _check_pages(path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    with contextlib.suppress(pyarrow.ArrowException, OSError):  # of what is no Parquet: `datasets` says so
+        rows_at_once(path, pyarrow.parquet.read_metadata(path))
