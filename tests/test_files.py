@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tslens import files, progress
+from tslens import files, lock, progress
+from tslens.evaluation.writing import store as completions
+from tslens.llm.store import AnswerStore
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -183,3 +185,36 @@ def test_ctrl_c_at_any_moment_leaves_nothing(at: str, tmp_path: Path, monkeypatc
         with pytest.raises(KeyboardInterrupt), files.atomic(tmp_path / "x"):
             pass
     assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_said_with_the_file_that_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write to an open file names none; what fails for another reason, such as a connection, is left as it is."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for write in (files.atomic, files.atomic_folder):
+        with pytest.raises(OSError, match="No space left") as raised, write(tmp_path / "its.txt"):
+            full()
+        assert raised.value.filename == str(tmp_path / "its.txt")
+    with pytest.raises(ConnectionError) as lost, files.atomic(tmp_path / "its.txt"):
+        raise ConnectionResetError(errno.ECONNRESET, "reset")
+    assert lost.value.filename is None
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left") as raised, lock.held(tmp_path / "its"):
+        pass
+    assert raised.value.filename == str(tmp_path / "its")
+
+
+def test_an_answer_that_the_disk_does_not_hold_names_its_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    store = AnswerStore(tmp_path / "answers.jsonl")
+    with pytest.raises(OSError, match="No space left") as raised, store.writing():
+        monkeypatch.setattr(os, "fsync", full)
+        store.intend([], [])
+    assert raised.value.filename == str(tmp_path / "answers.jsonl")
+    with pytest.raises(OSError, match="No space left") as raised, completions.opened(tmp_path, "m"):
+        pass
+    assert raised.value.filename == str(tmp_path / "m.jsonl")

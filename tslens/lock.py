@@ -10,6 +10,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from tslens.errors import InputError
+from tslens.paths import writing
 
 WAIT, PAUSE = 0.1, 0.02  # seconds: `holder` takes the lock briefly to see whether it is free
 
@@ -31,7 +32,7 @@ def held(place: Path, otherwise: str = "give another run's name with --name", *,
     missing = [folder for folder in path.parents if not folder.exists()]
     _acquire(lock, path, place, otherwise, wait)
     try:
-        with contextlib.suppress(PermissionError):  # Windows locks the file against writing too
+        with contextlib.suppress(PermissionError), writing(place):  # Windows locks the file against writing too
             path.write_text(
                 f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}",
                 encoding="utf-8",

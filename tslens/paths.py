@@ -1,5 +1,6 @@
 """What a path leads to: a plain file, or what else, in words; the system's errors about it, by its name."""
 
+import errno
 import os
 import re
 import stat
@@ -19,20 +20,24 @@ KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
     stat.S_IFDIR: "a folder",
+    stat.S_IFREG: "a file",
 }
 
+OF_A_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""The system's errors about a disk, which name no file where an open one is written."""
 
-def absent(path: str | Path, what: str = "") -> str:
-    """What is at a path where a file is needed and none is: nothing (`there is no WHAT PATH`), a folder, a pipe, a
-    socket, a device, or a link that leads to no file."""
+
+def absent(path: str | Path, what: str = "", needed: str = "file") -> str:
+    """What is at a path where a file, or a folder, is needed and none is: nothing (`there is no WHAT PATH`), a folder
+    or a file, a pipe, a socket, a device, or a link that leads to none."""
     path = Path(path)
     try:
         kind = KINDS.get(stat.S_IFMT(path.stat().st_mode))
     except (OSError, ValueError):  # not there, a link to itself, or a name that no file can have
         if path.is_symlink():
-            return f"{path} is a link to {path.readlink()}, which leads to no file"
+            return f"{path} is a link to {path.readlink()}, which leads to no {needed}"
         return f"there is no {what} {path}" if what else f"there is no {path}"
-    return f"{path} is {kind or 'no plain file'}, not a file"
+    return f"{path} is {kind or 'no plain file'}, not a {needed}"
 
 
 def is_file(path: Path, remedy: str) -> bool:
@@ -94,12 +99,12 @@ def reading(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """The system's error about the scratch of a path (`files`), or about no path, names the path, which is what the user
+    """The system's error about the scratch of a path (`files`), or about a disk, names the path, which is what the user
     gave; one that a library in Rust raises in its own words is an OSError, as everywhere."""
     try:
         yield
     except Exception as error:
-        if isinstance(error, OSError) and error.filename is None and error.errno is not None:
+        if isinstance(error, OSError) and error.filename is None and error.errno in OF_A_DISK:
             error.filename = str(path)  # what fails while an open file is written
         if isinstance(error, OSError) and isinstance(error.filename, str | Path):
             scratch = re.escape(str(path.with_name(f".{path.name}."))) + r"[0-9a-f]{8}\.tmp"

@@ -1,11 +1,13 @@
 """The commands about runs: what is here and in which state, and how losses fell."""
 
 import json
+import os
 import shutil
 
 import pytest
 
 from tslens import files, lock
+from tslens.cli.models import list_models
 from tslens.cli.runs import plot, runs
 from tslens.interrupt import Interrupted
 from tslens.runs import change_config, read_metrics
@@ -182,3 +184,30 @@ def test_what_cannot_be_drawn(some):
         plot()
     with pytest.raises(ValueError, match=r"\.svg or \.png"):
         plot("done", out=some / "a.gif")
+
+
+def test_what_stands_in_the_place_of_a_run_is_said(in_tmp, capsys):
+    (in_tmp / "runs/file").mkdir(parents=True)
+    os.mkfifo(in_tmp / "runs/pipe")
+    os.mkfifo(in_tmp / "runs/file/config.json")
+    (in_tmp / "runs/lost").symlink_to("nowhere")
+    (in_tmp / "runs/notes.txt").write_text("my own")
+    whys = {
+        "file": "runs/file/config.json is a pipe, not a file",
+        "lost": "runs/lost is a link to nowhere, which leads to no folder",
+        "pipe": "runs/pipe is a pipe, not a folder",
+    }
+    runs(json_=True)
+    assert {run["name"]: run["why"] for run in json.loads(capsys.readouterr().out)} == whys
+    list_models(json_=True)
+    found = {model["name"]: model["why"] for model in json.loads(capsys.readouterr().out)}
+    assert {name: why for name, why in found.items() if name in whys} == {n: f"broken: {w}" for n, w in whys.items()}
+    assert "notes.txt" not in found
+
+
+@pytest.mark.parametrize(("kind", "said"), [("file", "runs is a file, not a"), ("loop", "runs is a link to runs")])
+def test_what_stands_in_the_place_of_all_runs_is_said(in_tmp, refused, kind, said):
+    (in_tmp / "runs").touch() if kind == "file" else (in_tmp / "runs").symlink_to("runs")
+    for command in (runs, list_models, lambda: plot("a")):
+        with refused(f"{said}.* folder: runs are kept in a folder of that name. Move it away, or name another"):
+            command()

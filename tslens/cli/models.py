@@ -19,9 +19,11 @@ def list_models(*, json_: Json = False) -> None:
     `hf:FOLDER_OR_HUB_ID`.
     """
     from tslens import models, runs
+    from tslens.train.runs_table import misplaced
 
-    bundled, trained = models.bundled(), runs.by_name()
+    bundled, trained, broken = models.bundled(), runs.by_name(), misplaced()
     rows = [_row(name, at, hides=name in trained and name in bundled) for name, at in (bundled | trained).items()]
+    rows += [_row(name, runs.root() / name, hides=False) | {"why": f"broken: {why}"} for name, why in broken.items()]
     if json_:
         print_json(rows, indent=1)
         return

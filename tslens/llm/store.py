@@ -12,7 +12,7 @@ from tslens import lock
 from tslens.errors import InputError
 from tslens.llm.prices import Tokens
 from tslens.parsing import parse_json
-from tslens.paths import MOST_KEPT, contents, refuse_special
+from tslens.paths import MOST_KEPT, contents, refuse_special, writing
 
 VERSION = 1
 HEADER = {"tslens_answers": VERSION}
@@ -99,10 +99,11 @@ class AnswerStore:
         self._take(line)
 
     def _append(self, line: dict[str, Any]) -> None:
-        if self._file is not None:
-            self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
+        if self._file is not None and self.path is not None:
+            with writing(self.path):
+                self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+                self._file.flush()
+                os.fsync(self._file.fileno())
 
     def _load(self, raw: bytes, path: Path) -> None:
         self._whole = raw.rfind(b"\n") + 1

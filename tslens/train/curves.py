@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from tslens import files, plots, runs
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
+from tslens.train.runs_table import home_of_all
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,7 @@ def table(names: Sequence[str]) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    places = (path.parent for file in (runs.METRICS, runs.STEPS) for path in runs.root().glob(f"*/{file}"))
+    places = (path.parent for file in (runs.METRICS, runs.STEPS) for path in home_of_all().glob(f"*/{file}"))
     known = {place.name: place for place in sorted(places)}
     parts = []
     for name in dict.fromkeys(names):

@@ -1,11 +1,13 @@
 """The table of this folder's runs: the progress of each, and its losses."""
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import Any
 
 from tslens import files, lock, runs
 from tslens.errors import InputError
+from tslens.paths import absent
 from tslens.train.prepare import RECIPE
 from tslens.train.recipe import from_dict
 
@@ -33,8 +35,32 @@ class RunSummary:
 
 def summaries() -> list[RunSummary]:
     """The runs of this folder by name. A run that cannot be read is `broken`, and says why."""
+    broken = [RunSummary(name, "broken", why=why) for name, why in misplaced().items()]
+    found = (path.parent for path in runs.root().glob(f"*/{RECIPE}") if path.parent.name[0] != ".")
+    found = (folder for folder in found if folder.name not in {run.name for run in broken})
+    return sorted([*broken, *map(_read, found)], key=lambda run: run.name)
+
+
+def home_of_all() -> Path:
+    """The folder of all runs, which need not be there; InputError if something else is in its place."""
     home = runs.root()
-    return [_read(path.parent) for path in sorted(home.glob(f"*/{RECIPE}")) if path.parent.name[0] != "."]
+    if os.path.lexists(home) and not home.is_dir():
+        raise InputError(
+            f"{absent(home, needed='folder')}: runs are kept in a folder of that name. Move it away, or name another "
+            "folder (TSLENS_RUNS)."
+        )
+    return home
+
+
+def misplaced() -> dict[str, str]:
+    """What stands in the place of a run, or of a file of its model, and is neither file nor folder (a pipe, a link that
+    leads nowhere): why no model is read there, by the run's name."""
+    home, found = home_of_all(), dict[str, str]()
+    for run in sorted(home.iterdir()) if home.is_dir() else ():
+        for place, needed in ((run, "folder"), (run / runs.CONFIG, "file"), (run / runs.WEIGHTS, "file")):
+            if run.name[0] != "." and os.path.lexists(place) and not (place.is_file() or place.is_dir()):
+                found.setdefault(run.name, absent(place, needed=needed))
+    return found
 
 
 def _read(folder: Path) -> RunSummary:

@@ -11,7 +11,7 @@ from tslens import files, lock
 from tslens.errors import InputError
 from tslens.generate import Sampling
 from tslens.parsing import parse_json
-from tslens.paths import MOST_KEPT, contents, refuse_special
+from tslens.paths import MOST_KEPT, contents, refuse_special, writing
 
 FORMAT = 1
 
@@ -79,7 +79,7 @@ def opened(folder: Path, model: str) -> Iterator[Store]:
             with files.atomic(path) as fresh:
                 fresh.write(json.dumps({"format": FORMAT, "model": model}) + "\n")
         kept = _read(path, model)
-        with path.open("a", encoding="utf-8") as file:
+        with writing(path), path.open("a", encoding="utf-8") as file:
             try:
                 yield Store(path, file, kept)
             finally:
