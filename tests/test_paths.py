@@ -11,7 +11,7 @@ import pytest
 from tslens import files
 from tslens.errors import InputError
 from tslens.parsing import lines
-from tslens.paths import absent, contents, refuse_special
+from tslens.paths import absent, as_text, contents, refuse_special
 
 
 @pytest.fixture
@@ -130,3 +130,17 @@ def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
     for line in said:
         assert line.startswith("large.toml has 1,073,741,825 bytes; of such a file at most "), line
     assert int(grown) < 100e6
+
+
+def test_a_name_that_is_no_utf8_is_neither_read_nor_written(tmp_path: Path) -> None:
+    """By the library too: not one of these got as far as JSON, pandas or safetensors, which fail on it."""
+    place = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    place.write_bytes(b"{}")
+    with pytest.raises(InputError, match=r"caf\\udce9.txt' is no UTF-8: rename it, or give another name\."):
+        files.read_json(place)
+    for use in (files.sha256, lambda path: list(lines(path)), lambda path: files.write_json(path, {})):
+        with pytest.raises(InputError, match="is no UTF-8"):
+            use(place)
+    with pytest.raises(InputError, match="is no UTF-8"), files.atomic_folder(place):
+        pass
+    assert place.read_bytes() == b"{}" and as_text(place.name) == r"caf\udce9.txt"

@@ -49,8 +49,9 @@ def is_file(path: Path, remedy: str) -> bool:
 
 
 def refuse_special(path: str | Path) -> None:
-    """InputError for a pipe, a socket or a device: reading it may never end, and a file that is written would replace
-    it. A folder, and what is not there, is left to who opens it."""
+    """InputError for a name that is no UTF-8, and for a pipe, a socket or a device: reading it may never end, and a file
+    that is written would replace it. A folder, and what is not there, is left to who opens it."""
+    refuse_no_text(path)
     path = Path(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise InputError(f"{absent(path)}; give a plain file.")
@@ -63,11 +64,16 @@ def refuse_unnamed(path: Path) -> None:
 
 
 def refuse_no_text(path: str | Path) -> None:
-    """InputError for a path that is no UTF-8, which `tokenizers` and `safetensors` do not take."""
+    """InputError for a path that is no UTF-8, which neither `tokenizers`, `safetensors`, JSON nor tables take."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
-        raise InputError(f"the path {str(path)!r} is no UTF-8: give another name.") from None
+        raise InputError(f"{str(path)!r} is no UTF-8: rename it, or give another name.") from None
+
+
+def as_text(path: str | Path) -> str:
+    """A path as text: what of it is no UTF-8 is escaped, as in `mod\\udce9l`."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
 
 
 def contents(path: Path, most: int = MOST_WHOLE) -> bytes:

@@ -19,7 +19,7 @@ from tslens import files
 from tslens.errors import InputError
 from tslens.fields import typed
 from tslens.parsing import lines, parse_json
-from tslens.paths import MOST_KEPT, absent, is_file, reading, refuse_large
+from tslens.paths import MOST_KEPT, absent, as_text, is_file, reading, refuse_large
 
 FORMAT = 1
 NAME = r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}"
@@ -51,10 +51,10 @@ def run_folder(name: str) -> Path:
 
 
 def by_name() -> dict[str, Path]:
-    """The folders of all finished runs, sorted by name."""
+    """The folders of all finished runs, sorted by name; a name that is no UTF-8 is escaped."""
     folder = root()
     found = sorted(p for p in folder.iterdir() if p.name[0] != ".") if folder.is_dir() else []
-    return {p.name: p for p in found if (p / CONFIG).is_file() and (p / WEIGHTS).is_file()}
+    return {as_text(p.name): p for p in found if (p / CONFIG).is_file() and (p / WEIGHTS).is_file()}
 
 
 def steps(home: str | Path) -> list[Path]:

@@ -1,7 +1,9 @@
 """What bad input gets: one line with the remedy, exit code 2, nothing half-written."""
 
 import errno
+import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -97,7 +99,7 @@ def test_a_file_that_the_system_cannot_read(in_tmp, capsys):
     [
         ("", "--out is empty; give a path."),
         ("gone/..", "gone/.. names no new folder: give a path that ends in its name."),
-        (os.fsdecode(b"ex\xff"), r"the path 'ex\udcff' is no UTF-8: give another name."),
+        (os.fsdecode(b"ex\xff"), r"'ex\udcff' is no UTF-8: rename it, or give another name."),
         (f"{os.devnull}/x", f"not a directory: {os.devnull}/x. A file cannot hold another"),
     ],
 )
@@ -105,6 +107,38 @@ def test_a_place_that_cannot_be_written(in_tmp, model_folder, capsys, out, said)
     assert refused(capsys, "export", model_folder, "--to", "transformer-lens", "--out", out).startswith(
         f"tslens: {said}"
     )
+
+
+def test_files_and_folders_whose_names_are_no_utf8(in_tmp, tales, model_folder, capsys, monkeypatch):
+    story, model, folder = (os.fsdecode(name) for name in (b"caf\xe9.txt", b"mod\xe9l", b"h\xe9re"))
+    shutil.copy(tales, story)
+    shutil.copytree(model_folder, model)
+    Path("link").symlink_to(model)
+    for words in (
+        ("stories", "check", story),
+        ("stories", "audit", tales, "--out", story),
+        (*TRAIN, f"--data={story}"),
+        ("loss", "--model", model, "--stories", tales),
+        ("loss", "--model", "link", "--stories", tales),
+        ("eval", "--model", f"hf:{model}"),
+        ("plot", folder),
+    ):
+        assert "is no UTF-8: rename it, or give another name." in refused(capsys, *words)
+    Path(folder).mkdir()
+    monkeypatch.chdir(folder)
+    assert "h\\udce9re' is no UTF-8" in refused(capsys, "runs")
+
+
+def test_a_run_whose_name_is_no_utf8_is_listed_beside_others(in_tmp, model_folder, capsys):
+    for name in ("good", os.fsdecode(b"caf\xe9")):
+        shutil.copytree(model_folder, Path("runs") / name)
+        (Path("runs") / name / "recipe.json").write_text("{}")
+    for command in ("runs", "models"):
+        assert main([command]) == 0
+        rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line.split()}
+        assert "is no UTF-8" in rows["caf\\udce9"] and "is no UTF-8" not in rows["good"]
+        assert main([command, "--json"]) == 0
+        assert {row["name"] for row in json.loads(capsys.readouterr().out)} >= {"good", "caf\\udce9"}
 
 
 def test_a_pipe_is_not_its_own_nearest_name(in_tmp, model_folder, capsys):

@@ -177,6 +177,19 @@ def test_runs_of_different_vocabularies_are_drawn_in_bits_per_byte(in_tmp, capsy
         assert "bits per byte" in drawn and "nats per token" not in drawn and "young" not in drawn
 
 
+@pytest.mark.parametrize("file", ["metrics.jsonl", "steps.jsonl"])
+def test_a_run_none_of_whose_losses_is_finite(in_tmp, capsys, file):
+    session.prepare(recipes.load("16x1x2", SMALL), "lost")
+    record = {"step": 2, "tokens": 64, "train_loss": None, "step_loss": None, "validation_loss": None}
+    (in_tmp / "runs/lost" / file).write_text(json.dumps(record) + "\n")
+    with pytest.raises(ValueError, match="lost has records of its loss, and none is finite: it has diverged"):
+        plot("lost", out=in_tmp / "a.svg")
+    runs()
+    assert capsys.readouterr().out.splitlines()[1].split() == [
+        "lost", "stopped", "16x1x2", "language-modelling", "2/6", "64", "-", "-", "-",
+    ]  # fmt: skip
+
+
 def test_what_cannot_be_drawn(some):
     with pytest.raises(ValueError, match=r"no run is called 'dine'\. Did you mean 'done'"):
         plot("dine")

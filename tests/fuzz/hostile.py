@@ -69,7 +69,8 @@ NAMES = (
         "caf\u0065\u0301",
         "\u202egnp",
         "\u2028",
-        "\udcff\udcfe",
+        "caf\udce9.txt",
+        "runs/caf\udce9.txt",
         "😀",
         "x\x7f",
         "%s%n",
@@ -136,6 +137,7 @@ NAMES = (
     ),
 )
 """Values of options that take names, places or words."""
+NO_UTF8 = os.fsdecode(b"caf\xe9.txt")
 SETTINGS = (
     "",
     "=",
@@ -152,7 +154,8 @@ SETTINGS = (
 
 
 def special_files(folder: Path) -> None:
-    """Make in a folder what is no plain file: a pipe, a socket, links to devices, to nothing and to themselves."""
+    """Make in a folder what is no plain file: a pipe, a socket, links to devices, to nothing and to themselves; and a
+    file, a folder and a run whose names are no UTF-8."""
     os.mkfifo(folder / "fifo")
     (folder / "broken").symlink_to("nothing-there")
     (folder / "circle").symlink_to("circle")
@@ -161,6 +164,10 @@ def special_files(folder: Path) -> None:
     (folder / "folder").mkdir()
     (folder / "file").write_bytes(b"a file")
     (folder / "empty").touch()
+    (folder / NO_UTF8).write_bytes(b"a file")
+    for name in ("recipe.json", "config.json", "metrics.jsonl", "model.safetensors"):
+        (folder / "runs" / NO_UTF8).mkdir(parents=True, exist_ok=True)
+        (folder / "runs" / NO_UTF8 / name).write_text("{}")
     with socket.socket(socket.AF_UNIX) as one:
         here = Path.cwd()
         os.chdir(folder)  # an address has 108 bytes at most

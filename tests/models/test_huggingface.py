@@ -550,5 +550,5 @@ def test_architectures_are_a_list_of_names(folder: Path, refused: Any, given: An
 
 def test_a_folder_whose_name_is_no_text_is_named(folder: Path, refused: Any) -> None:
     theirs = folder.rename(folder.with_name(os.fsdecode(b"h\xff")))
-    with refused(r"h\\udcff' is no UTF-8: give another name"):
+    with refused(r"h\\udcff' is no UTF-8: rename it, or give another name"):
         models.load(f"hf:{theirs}")

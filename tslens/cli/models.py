@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json, Limit, LossStories, Model, Precision, corpus_of
 from tslens.errors import InputError
+from tslens.paths import as_text as path_text
 from tslens.tables import as_text, filled
 
 
@@ -46,7 +47,7 @@ def _row(name: str, folder: Path, *, hides: bool) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(
         ("name", "shape", "style", "parameters", "vocabulary", "context", "nats_per_token", "bits_per_byte", "folder")
     )
-    row |= {"name": name, "folder": str(folder), "why": "a run, in front of the bundled model" if hides else ""}
+    row |= {"name": name, "folder": path_text(folder), "why": "a run, in front of the bundled model" if hides else ""}
     try:
         config = runs.read_config(folder)
         spec = models.spec_from_config(config)

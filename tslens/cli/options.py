@@ -3,12 +3,14 @@
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, validators
 
 from tslens.errors import InputError
+from tslens.paths import refuse_no_text
 
 if TYPE_CHECKING:
     from cyclopts import ArgumentCollection
@@ -52,9 +54,13 @@ def bounded(_: object, value: object) -> None:
 
 
 def refuse_unmeant(_app: object, _command: object, arguments: "ArgumentCollection") -> None:
-    """InputError for what is given as a whole number and is not written as one, and for an empty path, which would be
-    this folder."""
+    """InputError for a word that is no UTF-8, as a file's name may be, or a working folder of such a name; for what is
+    given as a whole number and is not written as one; and for an empty path, which would be this folder."""
+    with suppress(FileNotFoundError):  # a working folder that was deleted
+        refuse_no_text(Path.cwd())
     for argument in arguments:
+        for token in argument.tokens:
+            refuse_no_text(token.value)
         if argument.resolved_hint in (Path, Path | None) and any(not token.value for token in argument.tokens):
             raise InputError(f"{argument.name} is empty; give a path.")
         if argument.resolved_hint in (int, int | None):

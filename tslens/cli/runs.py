@@ -1,6 +1,7 @@
 """The commands that list training runs and plot their losses."""
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -50,7 +51,7 @@ def runs(*, json_: Json = False) -> None:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    return "-" if value is None or not math.isfinite(value) else f"{value:.3f}"
 
 
 def plot(

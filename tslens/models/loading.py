@@ -19,7 +19,7 @@ from tslens.models.record import record_of
 from tslens.models.spec import Spec
 from tslens.models.validation import spec_of
 from tslens.nearest import did_you_mean
-from tslens.paths import is_file
+from tslens.paths import is_file, refuse_no_text
 from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ def describe(model: "LanguageModel") -> dict[str, Any]:
 
 
 def _named(model: "LanguageModel", name: str) -> "LanguageModel":
+    refuse_no_text(name)  # a link may lead to a folder of such a name
     record_of(model).name = name
     return model
 

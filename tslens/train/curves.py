@@ -1,11 +1,13 @@
 """Loss curves of one or several runs: their table and their figure."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tslens import files, plots, runs
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
+from tslens.paths import as_text
 from tslens.train.runs_table import home_of_all
 
 if TYPE_CHECKING:
@@ -21,12 +23,12 @@ def table(names: Sequence[str]) -> "pd.DataFrame":
     and bits_per_byte of the validation stories. Of a run without a validation yet, the training loss of every tenth
     step.
 
-    InputError for a run that does not exist or has no record yet.
+    InputError for a run that does not exist, has no record yet, or has no finite loss.
     """
     import pandas as pd
 
     places = (path.parent for file in (runs.METRICS, runs.STEPS) for path in home_of_all().glob(f"*/{file}"))
-    known = {place.name: place for place in sorted(places)}
+    known = {as_text(place.name): place for place in sorted(places)}
     parts = []
     for name in dict.fromkeys(names):
         if name not in known:
@@ -38,6 +40,8 @@ def table(names: Sequence[str]) -> "pd.DataFrame":
             for record in runs.read_metrics(known[name], runs.STEPS)
             if "step_loss" in record
         ]
+        if records and not any(math.isfinite(record.get(loss, math.nan)) for record in records for loss in LOSSES):
+            raise InputError(f"{name} has records of its loss, and none is finite: it has diverged. Plot another run.")
         if not records:
             raise InputError(
                 f"{name} has no record of its loss yet; it writes one of every tenth step, several at a time, and one "

@@ -7,7 +7,7 @@ from typing import Any
 
 from tslens import files, lock, runs
 from tslens.errors import InputError
-from tslens.paths import absent
+from tslens.paths import absent, as_text
 from tslens.train.prepare import RECIPE
 from tslens.train.recipe import from_dict
 
@@ -69,8 +69,8 @@ def _read(folder: Path) -> RunSummary:
         return _summary(folder, running=writer is not None)
     except runs.BROKEN as error:
         if writer is not None:  # files change under our eyes
-            return RunSummary(folder.name, "running")
-        return RunSummary(folder.name, "broken", why=" ".join(str(error).split()))
+            return RunSummary(as_text(folder.name), "running")
+        return RunSummary(as_text(folder.name), "broken", why=" ".join(str(error).split()))
 
 
 def _summary(folder: Path, running: bool) -> RunSummary:
