@@ -49,8 +49,8 @@ def is_file(path: Path, remedy: str) -> bool:
 
 
 def refuse_special(path: str | Path) -> None:
-    """InputError for a name that is no UTF-8, and for a pipe, a socket or a device: reading it may never end, and a file
-    that is written would replace it. A folder, and what is not there, is left to who opens it."""
+    """InputError for a name that is no UTF-8, and for a pipe, a socket or a device: reading it may never end, and a
+    file that is written would replace it. A folder, and what is not there, is left to who opens it."""
     refuse_no_text(path)
     path = Path(path)
     if path.exists() and not (path.is_file() or path.is_dir()):

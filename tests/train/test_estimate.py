@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+from pathlib import Path
 
 import pytest
 import torch
@@ -107,6 +108,24 @@ def test_every_objective_is_probed(objective):
 def test_stories_without_instructions_are_refused_as_a_run_would(refused):
     with refused("comes behind instructions"):
         estimate(recipes.load("16x1x2", SMALL | {"train.steps": "1", "objective": "instruct"}))
+
+
+def test_a_context_longer_than_all_stories_is_refused_before_it_is_timed(in_tmp, refused, monkeypatch):
+    Path("tales.txt").write_text("\n<|endoftext|>\n".join(stories("made", limit=40)), encoding="utf-8")
+    monkeypatch.setattr("tslens.train.estimate._saved", lambda *_: pytest.fail("it was tried"))
+    long = SMALL | {"data.source": "tales.txt", "train.steps": "2", "model.n_ctx": "100000"}
+    with refused(r"tales.txt has [\d,]+ bytes, so fewer tokens than one row of 100,001. Give more stories or a shorter"):
+        estimate(recipes.load("16x1x2", long))
+    with refused("too many to be timed on a CPU .at most 2e.13.. Give a smaller shape or a shorter context"):
+        estimate(recipes.load("16x1x2", long | {"data.source": "made", "model.n_ctx": "1000000"}))
+
+
+def test_what_takes_long_is_timed_once(monkeypatch):
+    calls, compute = [], LanguageModelling.__call__
+    monkeypatch.setattr("tslens.train.estimate.PROBE", 0.0)
+    monkeypatch.setattr(LanguageModelling, "__call__", lambda self, *given: calls.append(1) or compute(self, *given))
+    found = estimate(recipes.load("16x1x2", SMALL | {"train.steps": "1"}))
+    assert len(calls) == 2 and found.seconds is not None  # what is saved, and a step; before, eight
 
 
 def test_threads_are_named(found):

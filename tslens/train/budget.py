@@ -84,6 +84,19 @@ def check_memory(recipe: Recipe) -> None:
         )
 
 
+def check_row(recipe: Recipe) -> None:
+    """InputError if one row of the context is longer than all the stories, as far as files tell: a token has at least
+    a byte."""
+    context, asked = recipe.spec(vocabulary_size(recipe.data)).n_ctx, stories(recipe.data.source)
+    plain = [p for p in asked.sources if isinstance(p, Source) and p.n_bytes and p.path.suffix.lower() != ".parquet"]
+    most = sum(part.n_bytes or 0 for part in plain)
+    if len(plain) == len(asked.sources) and most <= context:
+        raise InputError(
+            f"{recipe.data.source} has {most:,} bytes, so fewer tokens than one row of {context + 1:,}. Give more "
+            "stories or a shorter context."
+        )
+
+
 def _line(x: tuple[float, float], y: tuple[float, float]) -> tuple[list[float], list[float]]:
     """Linear extrapolation through two points."""
     slope = (y[1] - y[0]) / (x[1] - x[0])

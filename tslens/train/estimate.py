@@ -14,6 +14,7 @@ from collections.abc import Callable
 import torch
 
 from tslens import forward, models, progress
+from tslens.errors import InputError
 from tslens.forward.saved_bytes import saved_bytes
 from tslens.gradients import gradients
 from tslens.models import LanguageModel
@@ -21,13 +22,14 @@ from tslens.stories import Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import optimizer as optimizers
 from tslens.train import precision
-from tslens.train.budget import check_memory, fitted, named_tokenizer, token_budget, validation_stories
+from tslens.train.budget import check_memory, check_row, fitted, named_tokenizer, token_budget, validation_stories
 from tslens.train.data import TrainingBatch
 from tslens.train.distributed import World
 from tslens.train.recipe import Recipe
 from tslens.train.step import StepLoss, move
 
 PROBE = 4.0  # seconds that the timed steps may take, about
+MOST_FLOPS = 2e13  # of the step that is timed, on a CPU: GPT-2's largest shape at its context takes fewer
 SAMPLE = 16  # stories that are validated at most
 
 
@@ -104,6 +106,7 @@ def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
     """The estimate; `watch` is called with the name of each measurement before it starts."""
     busy = os.getloadavg()[0] / (os.cpu_count() or 1)  # before it works itself
     check_memory(recipe)
+    check_row(recipe)
     recipe, sample = fitted(recipe), _sample(recipe)
     named = named_tokenizer(recipe.data)
     size = recipe.data.vocabulary if named is None else named.size
@@ -114,10 +117,14 @@ def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
     model: LanguageModel = recipe.objective.build(recipe.spec(size), seed=recipe.seed, tokenizer=tokenizer)
     model.to(device, print_details=False)
     flops = models.spec_of(model, compressors=True).flops_per_token(training=True)
+    _check_probe(recipe.group * flops * recipe.spec(size).n_ctx, device)
     weights = sum(p.numel() * p.element_size() for p in _moved(model))
     rows = recipe.train.micro_batch or recipe.train.batch
     watch("counting what is saved for the backward pass")
-    one, two = (_saved(recipe, model, _batch(recipe, size, device, groups)) for groups in (1, 2))
+    began = time.perf_counter()
+    one = _saved(recipe, model, _batch(recipe, size, device, 1))
+    long = time.perf_counter() - began > PROBE
+    two = 2 * one if long else _saved(recipe, model, _batch(recipe, size, device, 2))
     watch("compiling and timing a few steps" if recipe.train.compile else "timing a few steps")
     (slowest, speed), moving, state = _probe(recipe, model, lambda groups: _batch(recipe, size, device, groups), rows)
     watch("timing a validation")
@@ -147,6 +154,15 @@ def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
         else torch.cuda.get_device_name(device),
         busy=busy,
     )
+
+
+def _check_probe(flops: int, device: torch.device) -> None:
+    """InputError if a group of rows takes so many operations that no probe of this machine ends soon."""
+    if device.type == "cpu" and flops > MOST_FLOPS:
+        raise InputError(
+            f"a step of the fewest rows takes {flops:.2g} FLOPs, too many to be timed on a CPU (at most "
+            f"{MOST_FLOPS:.0e}). Give a smaller shape or a shorter context."
+        )
 
 
 def _sample(recipe: Recipe) -> list[str]:
@@ -189,21 +205,26 @@ def _probe(
         (loss(piece)[0] / piece.predictions).backward()
 
     def moving() -> float:
-        _seconds(lambda: gradients(piece))  # to its end, on a device too
+        if not long:
+            _seconds(lambda: gradients(piece))  # to its end, on a device too
         return _seconds(lambda: move(optimizer, _moved(model), recipe.optimizer.clip))
 
     piece = batch(1)
-    _seconds(lambda: gradients(piece))  # unmeasured: kernels are chosen or compiled and memory is taken
-    once = _seconds(lambda: gradients(piece))
+    once = _seconds(lambda: gradients(piece))  # kernels are chosen or compiled and memory is taken
+    long = once > PROBE and not recipe.train.compile  # then it is the only measurement
+    if not long:
+        once = _seconds(lambda: gradients(piece))
     many = max(1, min(rows // recipe.group, int(PROBE / 3 / once)))
     spent = [once]
     if many > 1:
         whole = batch(many)
         spent = [_seconds(lambda: gradients(whole)) for _ in range(3)]
-    moving()
+    if not long:
+        moving()
+    taken = moving()
     kept = [value for state in optimizer.state.values() for value in state.values()]
     predicted = many * piece.predictions
-    return (predicted / max(spent), predicted / min(spent)), moving(), sum(t.numel() * t.element_size() for t in kept)
+    return (predicted / max(spent), predicted / min(spent)), taken, sum(t.numel() * t.element_size() for t in kept)
 
 
 def _validating(recipe: Recipe, model: LanguageModel, texts: list[str]) -> float:
