@@ -59,6 +59,25 @@ def test_whole_numbers_that_no_index_can_be(tiny, capsys):
     assert f"over {sys.maxsize:,}" in line(capsys, "stories", "make", "--n", "9" * 4000)
 
 
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [
+        ("eval cost --model tiny --repeats 1000000000", "1,000"),
+        ("eval cost --model tiny --batch 60000", "4,096"),
+        ("eval cost --model tiny --tokens 2000000", "100,000"),
+        ("audit --model tiny --seeds=1000000000", "100"),
+        ("analyze lens --model tiny --tuned --steps 1000000000", "1,000,000"),
+        ("stories make --n 200000000", "100,000,000"),
+    ],
+)
+def test_counts_have_bounds_that_the_help_names(in_tmp, capsys, words, most):
+    said = line(capsys, *words.split())  # before the model, which is not there, is looked for
+    assert said.endswith(f"; give {most} or less.") and said.count("--") == 1
+    option = said.split()[1]
+    main([*words.split("--")[0].split(), "--help"])
+    assert f"{option} {most}" in " ".join(capsys.readouterr().out.split()).split("Largest values:")[1]
+
+
 @pytest.mark.parametrize("given", ["1.5", "0.6", "0x2", "1e3", "2_0"])
 def test_a_fraction_is_no_whole_number(tiny, capsys, given):
     words = ["loss", "--model", "tiny", "--stories", "tales.txt"]
@@ -95,8 +114,8 @@ def test_more_than_is_held_at_once(refused, tiny):
 def test_completions_requests_and_batches_have_bounds(tiny, capsys):
     assert "--completions is" in line(capsys, "eval", "facts", "--model", "tiny", "--completions", "3000000000")
     asked = ["stories", "ask", "--n", "3000000000", "--out", "o.jsonl"]
-    assert "1,000,000 requests at most" in line(capsys, *asked)
-    assert "65,536" in line(capsys, "eval", "cost", "--model", "tiny", "--batch", "3000000000")
+    assert "--n is 3,000,000,000; give 1,000,000 or less" in line(capsys, *asked)
+    assert "4,096" in line(capsys, "eval", "cost", "--model", "tiny", "--batch", "3000000000")
 
 
 def test_a_shape_larger_than_the_machine_is_refused_before_it_is_made(refused):
@@ -129,8 +148,8 @@ def test_a_folder_called_tilde_is_one_of_this_folder(tiny, capsys):
 
 def test_a_folder_whose_name_is_no_text(tiny, capsys):
     words = ["analyze", "residuals", "--model", "tiny", "--stories", "tales.txt", "--out", "o\udcff"]
-    assert main(words) == 0 and "written to o\\udcff: " in capsys.readouterr().out
-    assert Path("o\udcff", "ResidualsResult").is_dir()
+    assert line(capsys, *words) == r"tslens: 'o\udcff' is no UTF-8: rename it, or give another name."
+    assert not Path("o\udcff").exists()
 
 
 def test_a_pipe_for_stories_and_a_device_for_words(tiny, capsys, refused):

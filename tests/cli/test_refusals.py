@@ -226,7 +226,7 @@ def test_a_model_without_its_tokenizer_names_the_folder(in_tmp, model_folder, ca
 
 def test_a_name_that_is_empty_and_more_tops_than_memory_holds(in_tmp, model_folder, capsys):
     assert "'' cannot be a run's name" in refused(capsys, *TRAIN[:2], "--name", "")
-    for top, said in (("0", "leaves nothing to show"), ("100000", "give 1,000 at most")):
+    for top, said in (("0", "leaves nothing to show"), ("100000", "give 1,000 or less")):
         assert said in refused(
             capsys, "analyze", "neurons", "--model", model_folder, "--stories", "no.txt", "--top", top
         )
@@ -256,3 +256,27 @@ def test_generation_settings_out_of_range(in_tmp, model_folder, capsys):
     assert "precision" in refused(
         capsys, "loss", "--model", model_folder, "--stories", "made", "--precision", "float8", "--limit", "2"
     )
+
+
+def test_no_input_is_replaced_by_what_is_written(in_tmp, tales, model_folder, capsys):
+    Path("link.txt").symlink_to("tales.txt")
+    shutil.copytree(model_folder, "tiny")
+    Path("p").mkdir()
+    shutil.copy(tales, "p/loss.csv")
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    model = ("--model", "tiny")
+    for option, words in (
+        ("--stories", ("report", *model, "--stories", "tales.txt@validation", "--out", "tales.txt")),
+        ("--stories", ("report", *model, "--stories=./tales.txt", "--out=tales.txt")),
+        ("--stories", ("report", *model, "--stories", "link.txt,p/loss.csv", "--out", "link.txt")),
+        ("--source", ("stories", "pack", "tales.txt", "--out", "tales.txt")),
+        ("--stories", ("analyze", "heads", *model, "--stories", "tales.txt", "--out", "tales.txt")),
+        ("--texts", ("eval", "label", "--texts", "tales.txt", "--rubric", "x.toml", "--out", "tales.txt")),
+    ):
+        assert f"would be replaced, and {option} reads it: give --out another place." in refused(capsys, *words)
+    said = refused(capsys, "report", *model, "--stories", "tales.txt", "--out", "tiny/model.safetensors")
+    assert said.endswith("tiny/model.safetensors is there and is no page: it would be lost. Give --out another place.")
+    assert {path: path.read_bytes() for path in before} == before
+    Path("preferences.csv").write_text("prompt,first,second,preferred\np,a,b,a\nq,a,b,b\nr,a,b,tie\n")
+    said = refused(capsys, "eval", "rank", "preferences.csv", "--out", ".")  # a table of it has that name
+    assert "preferences.csv would be replaced, and PREFERENCES reads it" in said

@@ -55,6 +55,8 @@ class Case:
     environment: dict[str, str] = field(default_factory=dict)
     names: str = ""
     """What the command was given that holds names alone, which it prints as they are."""
+    beyond: bool = False
+    """Whether a value is beyond the bound of its option: then it is refused, not stopped."""
 
     def __str__(self) -> str:
         return f"cd {self.folder} && tslens {shlex.join(self.arguments)}"[:4_000]
@@ -97,7 +99,8 @@ class Runner:
 
     def __init__(self, home: Path, longest: float = LONGEST) -> None:
         self.home = home
-        self.ran = 0
+        self.ran = self.stopped = 0
+        """Cases that were run, and those of them that still worked when Ctrl-C came."""
         self.longest = longest
         self._process: subprocess.Popen[str] | None = None
 
@@ -245,6 +248,9 @@ def check(runner: Runner, case: Case, about: object = "") -> str:
     removed, if nothing is."""
     report = runner.run(case)
     wrong = fault(report, case.folder, stop=case.stop, longest=runner.longest, names=case.names)
+    if case.beyond and report.code != 2:
+        wrong = wrong or "a value beyond its bound is not refused"
+    runner.stopped += report.code == 130
     if not wrong:
         shutil.rmtree(case.folder, ignore_errors=True)
         return ""

@@ -4,13 +4,15 @@ import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from tests.fuzz import test_hostile_files as hostile_files
 from tests.fuzz import test_hostile_options as hostile_options
 from tests.fuzz.hostile import NESTED
+from tslens.cli import build_app
+from tslens.cli.bounds import largest
 
 
 def marked(function: Callable[..., None], name: str) -> list[pytest.Mark]:
@@ -48,6 +50,29 @@ def test_every_option_is_given_a_hostile_value(words: str) -> None:
     assert {name for _, names in drawn for name in names} == named
     for command, names in drawn:
         assert all(any(word == name or word.startswith(f"{name}=") for word in command) for name in names if name)
+
+
+@pytest.mark.parametrize("words", hostile_options.BASES)
+def test_every_whole_number_has_a_bound_but_a_seed(words: str) -> None:
+    app = build_app(words.split())
+    for word in words.split():
+        app = app[word]
+    for argument in app.assemble_argument_collection(parse_docstring=False):
+        kinds = {argument.hint, *get_args(argument.hint)}
+        if int in kinds | {inner for kind in kinds for inner in get_args(kind)}:
+            assert (largest(words, argument.name) is None) == (argument.name == "--seed"), argument.name
+
+
+@pytest.mark.parametrize(
+    ("words", "line", "beyond"),
+    [
+        ("loss", "loss --limit 99999999999 --model x", True), ("loss", "loss --limit=2147483648", True),
+        ("loss", "loss --limit 65536", False), ("loss", "loss --limit -99999999999", False),
+        ("eval", "eval s --twins 9999", True), ("report", "report --twins 9999", False), ("eval cost", "eval cost --batch 65536", True),
+    ],
+)  # fmt: skip
+def test_what_is_beyond_its_bound(words: str, line: str, beyond: bool) -> None:
+    assert hostile_options.is_beyond(words, line.split()) is beyond
 
 
 def test_what_is_nested_is_parsed() -> None:

@@ -1,5 +1,6 @@
 """Hostile numbers, names and places for every option of every command: each does its work, or refuses in one clear line."""
 
+import re
 import shutil
 import zlib
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from tests.fuzz.given import GRADE, SMALL
 from tests.fuzz.hostile import NAMES, NUMBERS, SETTINGS, special_files
 from tests.fuzz.running import DRAWN, Case, Runner, check, report_all
 from tslens.cli import build_app
+from tslens.cli.bounds import largest
 from tslens.cli.commands import COMMANDS
 
 MODEL = "--model tiny --stories tales.txt --limit 6"
@@ -156,18 +158,34 @@ def prepared(valid: Path, place: Path) -> Path:
     return place
 
 
-def in_folder(place: Path, command: Sequence[str], stop: float) -> Case:
-    return Case(place, command, stop, {"TSLENS_CACHE": str(place / "cache"), "HOME": str(place)})
+def is_beyond(words: str, command: Sequence[str]) -> bool:
+    """Whether a command line gives a whole number beyond the bound of its option."""
+    pairs = [
+        (*word.split("=", 1), "") if "=" in word else (word, then)
+        for word, then in zip(command, (*command[1:], ""), strict=True)
+    ]
+    return any(
+        (most := largest(words, name)) is not None
+        and re.fullmatch(r"\+?[0-9]+", value)
+        and (len(value) > 18 or int(value) > most)
+        for name, value, *_ in pairs
+    )
+
+
+def in_folder(place: Path, words: str, command: Sequence[str], stop: float) -> Case:
+    environment = {"TSLENS_CACHE": str(place / "cache"), "HOME": str(place)}
+    return Case(place, command, stop, environment, beyond=is_beyond(words, command))
 
 
 def run(words: str, cases: int, first: int, valid: Path, folder: Path, runner: Runner) -> None:
     """Run so many cases of a command, drawn by a seed."""
-    wrong = []
+    wrong, before = [], runner.stopped
     for number, (command, _) in enumerate(drawn_cases(words, cases, first)):
         place = prepared(valid, folder / str(number) / "in" / "here")  # `../..` stays in the case's own folder
         special_files(place)
-        wrong.append(check(runner, in_folder(place, command, STOP)))
+        wrong.append(check(runner, in_folder(place, words, command, STOP)))
     report_all(wrong)
+    assert words in COSTLY or runner.stopped - before < cases, "no case ended by itself"
 
 
 def cases_of(words: str) -> int:

@@ -114,7 +114,7 @@ def test_a_context_longer_than_all_stories_is_refused_before_it_is_timed(in_tmp,
     Path("tales.txt").write_text("\n<|endoftext|>\n".join(stories("made", limit=40)), encoding="utf-8")
     monkeypatch.setattr("tslens.train.estimate._saved", lambda *_: pytest.fail("it was tried"))
     long = SMALL | {"data.source": "tales.txt", "train.steps": "2", "model.n_ctx": "100000"}
-    with refused(r"tales.txt has [\d,]+ bytes, so fewer tokens than one row of 100,001. Give more stories or a shorter"):
+    with refused(r"tales.txt has [\d,]+ bytes, so fewer tokens than one row of 100,001. Give more stories or"):
         estimate(recipes.load("16x1x2", long))
     with refused("too many to be timed on a CPU .at most 2e.13.. Give a smaller shape or a shorter context"):
         estimate(recipes.load("16x1x2", long | {"data.source": "made", "model.n_ctx": "1000000"}))

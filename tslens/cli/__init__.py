@@ -27,6 +27,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from tslens import __version__, interrupt
 from tslens.cli import commands
+from tslens.cli.bounds import largest
 from tslens.cli.failures import complain, explain, is_out_of_memory, of_the_user, report_defect
 from tslens.cli.options import bounded, refuse_unmeant
 from tslens.errors import InputError
@@ -125,7 +126,16 @@ def _use_docstring(app: App, arguments: Sequence[str]) -> None:
             for word in chain:
                 app = app[word]
             app.help = _described(app.default_command)
+            if {"--help", "-h"} & set(arguments):
+                app.help += _bounds(app, " ".join(chain))
             return
+
+
+def _bounds(app: App, words: str) -> str:
+    """The largest values of a command's options, as a paragraph of its help; empty where it has none."""
+    names = [argument.name for argument in app.assemble_argument_collection(parse_docstring=False)]
+    found = [f"{name} {most:,}" for name in names if (most := largest(words, name)) is not None]
+    return f"\n\nLargest values: {', '.join(found)}." if found else ""
 
 
 def _described(command: Callable[..., object] | None) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tslens import files
+from tslens.cli.options import refuse_input
 from tslens.errors import InputError
 from tslens.files import scratch_folder
 from tslens.tables import filled
@@ -112,6 +113,7 @@ def _move(source: Path, target: Path) -> list[str]:
 
     pairs = [(new, target / new.relative_to(source)) for new in _whole(source)]
     for new, place in pairs:
+        refuse_input(place)
         if in_the_way := [above for above in place.parents if above.is_file()]:
             raise InputError(f"{in_the_way[0]} is a file where a folder is needed. Give --out another.")
         if place.is_dir() and not (new.is_dir() and is_saved(place)):

@@ -5,10 +5,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from cyclopts import Parameter, validators
 
+from tslens.cli.bounds import refuse_beyond
 from tslens.errors import InputError
 from tslens.paths import refuse_no_text
 
@@ -53,9 +54,10 @@ def bounded(_: object, value: object) -> None:
         raise ValueError(f"A whole number of over {sys.maxsize:,} is given; give a smaller one.")
 
 
-def refuse_unmeant(_app: object, _command: object, arguments: "ArgumentCollection") -> None:
+def refuse_unmeant(_app: object, command: Sequence[str], arguments: "ArgumentCollection") -> None:
     """InputError for a word that is no UTF-8, as a file's name may be, or a working folder of such a name; for what is
-    given as a whole number and is not written as one; and for an empty path, which would be this folder."""
+    given as a whole number and is not written as one, or is beyond its bound; and for an empty path, which would be
+    this folder."""
     with suppress(FileNotFoundError):  # a working folder that was deleted
         refuse_no_text(Path.cwd())
     for argument in arguments:
@@ -67,6 +69,34 @@ def refuse_unmeant(_app: object, _command: object, arguments: "ArgumentCollectio
             for token in argument.tokens:
                 if re.match(r"[+-]?[\d.]", token.value) and not re.fullmatch(r"[+-]?\d+", token.value):
                     raise InputError(f"{token.keyword or argument.name} takes a whole number; {token.value!r} is none.")
+    refuse_beyond(command, arguments)
+    _note_inputs(arguments)
+
+
+_inputs: list[tuple[str, Path]] = []
+"""The options and files that the command under way was given to read."""
+
+
+def _note_inputs(arguments: "ArgumentCollection") -> None:
+    """Keep the files that are named in other options than --out. InputError if --out is one of them."""
+    _inputs.clear()
+    given = [(argument, token.value) for argument in arguments for token in argument.tokens]
+    for argument, value in given:
+        if argument.name != "--out" and not {argument.resolved_hint, *get_args(argument.resolved_hint)} & {int, float}:
+            for part in {value, *value.split(",")}:  # several sources, or VOCAB.json,MERGES.txt
+                place = re.sub("^(hf|llama2c):", "", part)
+                _inputs.extend((argument.name, Path(one)) for one in {place, re.sub("[@:].*", "", place)})
+    for argument, value in given:
+        if argument.name == "--out":
+            refuse_input(Path(value))
+
+
+def refuse_input(out: Path) -> None:
+    """InputError for a file that the command under way was given to read: what it writes there would replace it."""
+    for name, path in _inputs:
+        with suppress(OSError):
+            if out.is_file() and out.samefile(path):
+                raise InputError(f"{out} would be replaced, and {name} reads it: give --out another place.")
 
 
 def _check_engine(_: object, engine: str) -> None:

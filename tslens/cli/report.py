@@ -82,6 +82,7 @@ def report(
     folder, name = models.available().get(model) or Path(model), page.display_name(model)
     place = out or (folder / "report.html" if folder in runs.by_name().values() else Path(f"{name}-report.html"))
     page.check_writable(place)
+    _refuse_lost(place)
     _check(max(shown, len(text or ())) if shown > 0 else shown, twins)
     _check_model(loaded := models.load(model), live)
     data = page.compute(
@@ -97,6 +98,15 @@ def report(
         live=live,
     )
     _print(data, page.write(page.draw(data), place), json_)
+
+
+def _refuse_lost(place: Path) -> None:
+    """InputError for a file that is there and is no page: weights, for instance, or stories."""
+    if place.is_file():
+        with place.open("rb") as file:
+            begins = file.read(100).lstrip().lower()
+        if begins and not begins.startswith((b"<!doctype html", b"<html")):
+            raise InputError(f"{place} is there and is no page: it would be lost. Give --out another place.")
 
 
 def _check(shown: int, twins: int) -> None:

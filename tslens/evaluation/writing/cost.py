@@ -27,7 +27,7 @@ VOCABULARY = 4096
 """Tokens of another shape, unless it is said: as many as our recipes learn."""
 WHOLE = 400_000_000  # parameters up to which a shape is built whole
 FEW, MANY = 2, 8  # layers of the two models that stand for a larger one
-LEAST, MOST = 4, 65_536  # tokens that are timed; stories of a batch
+LEAST, MOST = 4, 4_096  # tokens that are timed; stories of a batch
 SECONDS = 20.0  # spent on one batch size of one model, about
 
 

@@ -1,0 +1,49 @@
+"""The largest value of every option that takes a whole number, refused before anything is read or allocated.
+
+Each is beyond what a study needs and within what a machine counts to. The smallest are the commands' own.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
+
+from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from cyclopts import ArgumentCollection
+
+STORIES, TEXTS, TOKENS, VOCABULARY = 100_000_000, 10_000, 1_000_000, 1_000_000
+LARGEST: dict[str, int] = {
+    **dict.fromkeys(("--limit", "--fit-limit", "--reference-limit", "--checked", "stories make --n"), STORIES),
+    **dict.fromkeys(("--n", "--completions", "--samples", "--again", "--tries", "--pairs"), TEXTS),
+    "stories ask --n": 1_000_000,
+    **dict.fromkeys(("--tokens", "--max-new-tokens", "--limit-tokens", "--thinking", "--span"), TOKENS),
+    **dict.fromkeys(("--vocab", "--vocabulary", "--keep", "--top-k", "--width", "--active"), VOCABULARY),
+    **dict.fromkeys(("--steps", "--at-least", "--fewest"), 1_000_000),
+    **dict.fromkeys(("--top", "--twins"), 9_999),
+    **dict.fromkeys(("--beams", "--concurrency", "--repeats", "--layer", "eval --twins", "eval all --twins"), 1_000),
+    "analyze neurons --top": 1_000,
+    "--batch": 4_096,
+    "eval cost --tokens": 100_000,
+    **dict.fromkeys(("--runs", "--sample"), 100_000),
+    "--seeds": 100,
+    "--shown": 40,
+}
+"""By option, or by command and option where they differ. A seed has none: it counts nothing."""
+DIGITS = 18  # of a number that is compared; a longer one is refused by `options.bounded`
+
+
+def largest(command: str, option: str) -> int | None:
+    """The largest value of an option of a command; None for one that has none."""
+    return LARGEST.get(f"{command} {option}", LARGEST.get(option))
+
+
+def refuse_beyond(command: Sequence[str], arguments: "ArgumentCollection") -> None:
+    """InputError for a whole number beyond the largest value of its option."""
+    for argument in arguments:
+        hints = {argument.resolved_hint, *get_args(argument.resolved_hint)}
+        hints |= {inner for hint in hints for inner in get_args(hint)}
+        most = largest(" ".join(command), argument.name) if int in hints else None
+        for token in argument.tokens if most is not None else ():
+            if re.fullmatch(rf"[+-]?\d{{1,{DIGITS}}}", token.value) and int(token.value) > most:
+                raise InputError(f"{argument.name} is {int(token.value):,}; give {most:,} or less.")
