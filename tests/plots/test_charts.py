@@ -37,4 +37,4 @@ def test_a_series_named_after_a_long_path_is_folded_in_the_legend() -> None:
     figure = plots.intervals(["grammar", "plot"], {"model": columns, name: columns})
     _, folded = figure.axes[0].get_legend().get_texts()
     assert folded.get_text().replace("\n", "").replace(" ", "") == name.replace(" ", "")
-    assert max(map(len, folded.get_text().splitlines())) <= 32 and figure.axes[0].get_position().width > 0.3
+    assert max(map(len, folded.get_text().splitlines())) <= 60 and figure.axes[0].get_position().width > 0.3

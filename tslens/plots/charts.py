@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tslens.plots.style import INK, PALETTE, blank, legend_below, name_ticks, numbers, room, settled, styled
+from tslens.plots.fitting import folded, legend_below, legend_of, legend_of_all, row_height, settled
+from tslens.plots.style import INK, PALETTE, WIDEST, blank, canvas, name_ticks, numbers, room, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 
 FEW = 8  # places along a logarithmic axis that are all named
+COLUMNS = 2  # charts in a row
 
 
 def lines(
@@ -37,18 +39,35 @@ def lines(
     with styled():
         figure, axes = blank(4.8, 2.8)
         _draw_lines(axes, **{"series": series, "x": x, "bands": bands, "levels": levels, **names})
+        _name_lines(figure, [axes])
     return settled(figure)
 
 
 def panels(*charts: Mapping[str, Any]) -> "Figure":
-    """Several charts of lines side by side, each as the arguments of `lines`; `controls` are grey lines behind."""
+    """Several charts of lines, two in a row, each as the arguments of `lines`; `controls` are grey lines behind. Charts
+    of the same names share one legend."""
     if not charts:
         raise ValueError("panels need at least one chart; got none")
+    rows = -(-len(charts) // COLUMNS)
     with styled():
-        figure, first = blank(3.6 * len(charts), 2.8, len(charts))
-        for axes, chart in zip(np.ravel(np.asarray(first, dtype=object)), charts, strict=True):
+        figure = canvas(3.6 if len(charts) == 1 else WIDEST, 2.5 * rows)
+        grid = figure.add_gridspec(rows, min(len(charts), COLUMNS))
+        every = [figure.add_subplot(grid[divmod(i, COLUMNS)]) for i in range(len(charts))]
+        for axes, chart in zip(every, charts, strict=True):
             _draw_lines(axes, **chart)
+        _name_lines(figure, every)
     return settled(figure)
+
+
+def _name_lines(figure: "Figure", every: Sequence["Axes"]) -> None:
+    """A legend below each of the axes that has more than one name, or below all where the names are the same."""
+    named = [legend_of(axes)[1] for axes in every]
+    if len(named) > 1 and len(named[0]) > 1 and all(names == named[0] for names in named):
+        legend_of_all(figure, every[0])
+        return
+    for axes, names in zip(every, named, strict=True):
+        if len(names) > 1:
+            legend_below(axes)
 
 
 def _draw_lines(
@@ -98,8 +117,6 @@ def _draw_lines(
         axes.set_xticks(sorted(places))
     if ticks is not None:
         name_ticks(axes, "x", ticks, longest, 0.0)
-    if len(series) > 1 or len(controls) or levels:
-        legend_below(axes)
 
 
 def _draw_level(axes: "Axes", least: float, most: float, colour: str, *, named: bool) -> None:
@@ -131,14 +148,15 @@ def bars(
         raise ValueError("an interval has two ends: give low and high, or neither")
     at = np.arange(len(lengths))
     with styled():
-        figure, axes = blank(4.8 + room(names), max(1.4, 0.8 + 0.22 * len(lengths)))
+        shown = folded(names)
+        figure, axes = blank(4.8 + room(shown), max(1.4, 0.8 + row_height(shown, 0.22) * len(lengths)))
         axes.barh(at, lengths, color=PALETTE[4], height=0.7)
         if low is not None:
             axes.hlines(at, numbers(low, 1, "low"), numbers(high, 1, "high"), color=INK, linewidth=1)
         if baseline is not None:
             marks = np.broadcast_to(numbers(baseline, None, "baseline"), lengths.shape)
             axes.vlines(marks, at - 0.4, at + 0.4, color=PALETTE[5], linewidth=1.6)
-        axes.set_yticks(at, [str(name) for name in names])
+        axes.set_yticks(at, shown)
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
@@ -166,7 +184,8 @@ def strip(groups: Mapping[str, Any], *, title: str = "", x_label: str = "", thre
     if not groups:
         raise ValueError("a strip needs at least one group; got none")
     with styled():
-        figure, axes = blank(4.8 + room(list(groups)), 0.9 + 0.42 * len(groups))
+        shown = folded(groups)
+        figure, axes = blank(4.8 + room(shown), 0.9 + row_height(shown, 0.42) * len(groups))
         for i, (name, values) in enumerate(groups.items()):
             x = numbers(values, 1, f"group {name!r}")
             # The golden ratio's multiples fill the unit interval evenly, without chance.
@@ -176,7 +195,7 @@ def strip(groups: Mapping[str, Any], *, title: str = "", x_label: str = "", thre
                 axes.plot([np.nanmedian(x)] * 2, [i - 0.36, i + 0.36], color=INK, linewidth=1.4)
         if threshold is not None:
             axes.axvline(threshold, color=INK, linewidth=0.8, linestyle=":")
-        axes.set_yticks(range(len(groups)), list(groups))
+        axes.set_yticks(range(len(groups)), shown)
         axes.set_ylim(len(groups) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
@@ -191,12 +210,13 @@ def beside_controls(
     x, spread = numbers(values, 1, "values"), numbers(controls, 2, "controls")
     ends = np.stack([x - numbers(low, 1, "low"), numbers(high, 1, "high") - x])
     with styled():
-        figure, axes = blank(4.8 + room(list(names)), 1.1 + 0.36 * len(names))
+        shown = folded(names)
+        figure, axes = blank(4.8 + room(shown), 1.1 + row_height(shown, 0.36) * len(names))
         rows = np.arange(len(names))
         jitter = 0.22 * (((np.arange(spread.shape[1]) * 0.6180339887) % 1) - 0.5)
         axes.plot(spread, rows[:, None] + 0.2 + jitter, "o", color=PALETTE[6], markersize=3, alpha=0.6, mew=0)
         axes.errorbar(x, rows - 0.12, xerr=ends, fmt="o", color=PALETTE[0], markersize=5, capsize=2.5, linewidth=1.2)
-        axes.set_yticks(rows, list(names))
+        axes.set_yticks(rows, shown)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")

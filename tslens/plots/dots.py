@@ -1,21 +1,18 @@
 """Dots with their intervals, one row per name and one colour per series."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tslens.plots.style import INK, PALETTE, blank, legend_below, numbers, room, settled, styled
+from tslens.plots.fitting import folded, legend_below, row_height, settled
+from tslens.plots.style import INK, PALETTE, blank, numbers, room, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MARKS = "osD^vPX*"
-LETTERS = 32  # on a line of the legend; a series may be named after a path
-NAME = 24  # letters on a line of a row's name
-SHORT = 12  # letters of a series whose legend fits below
 
 
 def intervals(
@@ -35,13 +32,10 @@ def intervals(
     if not series:
         raise ValueError("intervals need at least one series; got none")
     rows, step = np.arange(len(names)), 0.7 / len(series)
-    folded = [textwrap.wrap(str(name), NAME) or [""] for name in names]
-    lines = {label: textwrap.wrap(label, LETTERS) for label in series}
+    shown = folded(names)
     with styled():
-        wide = room([line for own in folded for line in own])
-        wide += room([line for own in lines.values() for line in own if len(own) > 1])
-        tall = max(0.22, 0.11 * len(series), 0.15 * max(map(len, folded)) + 0.1)
-        figure, axes = blank(4.8 + wide, 1.0 + len(names) * tall)
+        tall = row_height(shown, max(0.22, 0.11 * len(series)))
+        figure, axes = blank(4.8 + room(shown), 1.0 + len(names) * tall)
         for i, (label, columns) in enumerate(series.items()):
             value, low, high = (numbers(column, 1, f"series {label!r}") for column in columns)
             if len(value) != len(names):
@@ -51,20 +45,18 @@ def intervals(
             mark = MARKS[(i + i // len(PALETTE)) % len(MARKS)]  # beyond the palette no pair comes again
             colour = PALETTE[i % len(PALETTE)]
             drawn = axes.errorbar(value, at, xerr=ends, fmt=mark, color=colour, markersize=3.5, linewidth=1)
-            drawn.set_label("\n".join(lines[label]))
+            drawn.set_label(label)
         if threshold is not None:
             axes.axvline(threshold, color=INK, linewidth=0.8, linestyle=":")
-        axes.set_yticks(rows, ["\n".join(own) for own in folded])
+        axes.set_yticks(rows, shown)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set(title=title, xlabel=x_label)
         if log_x:
             _logarithmic(axes)
-        if len(series) > 1 and max(map(len, series)) <= SHORT:
+        if len(series) > 1:
             legend_below(axes)
-        elif len(series) > 1:
-            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return settled(figure)
 
 

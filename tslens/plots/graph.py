@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tslens.errors import InputError
-from tslens.plots.style import COLD, INK, LIGHT, WARM, blank, settled, styled
+from tslens.plots.fitting import settled
+from tslens.plots.style import COLD, INK, LIGHT, WARM, blank, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

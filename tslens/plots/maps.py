@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tslens.plots.fitting import fold, legend_below, settled
 from tslens.plots.style import (
     ABSENT,
     COLD,
@@ -18,15 +19,17 @@ from tslens.plots.style import (
     name_ticks,
     numbers,
     room,
-    settled,
     styled,
 )
 from tslens.plots.text import printable
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
+LEAST = 4.0  # inches of a map
+WORD_GAP = 0.04  # inches between the words of two cells
 VECTOR_CELLS = 4096  # above this a heat map is one embedded picture instead of one path per cell
 
 
@@ -46,15 +49,14 @@ def heatmap(
     """`values` (row, column) as colours, row 0 on top; NaN is drawn as absent.
 
     With `centre` the colours diverge from it (blue below, orange above), over the same range on both sides. `texts`
-    writes a word into every cell. `limits` fixes the values at the ends of the colour bar.
+    writes a word into every cell, and a map that has no room for them is wider than other figures. `limits` fixes the
+    values at the ends of the colour bar.
     """
     array = numbers(values, 2, "a heat map")
     low, high = _limits(array, limits, centre)
     with styled():
-        is_words = texts is not None and max((len(text) for row in texts for text in row), default=0) > 1
-        width = 1.6 + 0.32 * min(array.shape[1], 24) + (0.3 * array.shape[1] if is_words else 0.4)
-        height = 0.9 + 0.26 * min(array.shape[0], 24)
-        figure, axes = blank(max(3.2, width + room(rows), _room_above(title)), max(1.8, height + room(columns)))
+        width, height = 1.5 + 0.32 * min(array.shape[1], 24) + room(rows), 0.9 + 0.26 * min(array.shape[0], 24)
+        figure, axes = blank(max(LEAST, width), max(1.8, height + room(columns)))
         colours = _colours(diverging=centre is not None)
         if array.size <= VECTOR_CELLS:
             image: Any = axes.pcolormesh(
@@ -70,14 +72,25 @@ def heatmap(
         axes.tick_params(length=0)
         name_ticks(axes, "y", rows, array.shape[0], offset)
         name_ticks(axes, "x", columns, array.shape[1], offset)
-        for i, j, text, dark in _cell_texts(array, texts, low, high, centre):
-            axes.text(
-                j + offset, i + offset, text, ha="center", va="center", fontsize=7, color="white" if dark else INK
-            )
+        place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
+        written = [
+            axes.text(j + offset, i + offset, text, color="white" if dark else INK, **place)
+            for i, j, text, dark in _cell_texts(array, texts, low, high, centre)
+        ]
         bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02, label=colour_label)
         bar.outline.set_visible(False)
         axes.set(title=title, xlabel=column_label, ylabel=row_label)
+        _make_room(written, axes, array.shape[1])
     return settled(figure)
+
+
+def _make_room(written: Sequence[Any], axes: "Axes", columns: int) -> None:
+    """Widen the figure until the widest word in a cell has room in it."""
+    figure: Any = axes.figure
+    fold(figure)
+    widest = max((text.get_window_extent().width for text in written if len(text.get_text()) > 1), default=0.0)
+    if (lacking := widest + WORD_GAP * figure.dpi - axes.bbox.width / columns) > 0 and widest:
+        figure.set_figwidth(figure.get_figwidth() + lacking * columns / figure.dpi)
 
 
 def tiles(
@@ -107,15 +120,15 @@ def tiles(
     colour = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(palette)} | dict.fromkeys(absent, ABSENT)
     strong = np.full(table.shape, np.nan) if strengths is None else numbers(strengths, 2, "strengths")
     with styled():
-        width, height = 2.8 + 0.32 * min(table.shape[1], 32), 0.9 + 0.26 * min(table.shape[0], 32)
-        figure, axes = blank(max(width + room(rows), _room_above(title)), max(1.6, height + room(columns)))
+        width, height = 0.9 + 0.36 * min(table.shape[1], 32), 0.9 + 0.26 * min(table.shape[0], 32)
+        figure, axes = blank(max(LEAST, width + room(rows)), max(1.6, height + room(columns)))
         for (i, j), kind in np.ndenumerate(table):
             weak = str(kind) in absent or not np.isfinite(strong[i, j])
             depth = 1.0 if weak else 0.3 + 0.7 * float(np.clip(strong[i, j], 0, 1))
             axes.add_patch(_cell(i, j, _paler(colour[str(kind)], depth)))
             if not weak:
                 ink = "white" if _is_dark(_paler(colour[str(kind)], depth)) else INK
-                axes.text(j + 0.5, i + 0.5, f"{strong[i, j]:.0%}"[:-1], ha="center", va="center", fontsize=7, color=ink)
+                axes.text(j + 0.5, i + 0.5, f"{strong[i, j]:.0%}"[:-1], ha="center", va="center", fontsize=8, color=ink)
         axes.set(xlim=(0, table.shape[1]), ylim=(table.shape[0], 0), title=title)
         axes.set(xlabel=column_label, ylabel=row_label)
         axes.spines[:].set_visible(False)
@@ -124,7 +137,7 @@ def tiles(
         name_ticks(axes, "x", columns, table.shape[1], 0.5)
         legend = [name for name in (*palette, *absent) if name in found]
         handles = [Patch(facecolor=colour[name], label=name) for name in legend]
-        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), handlelength=1, handleheight=1)
+        legend_below(axes, handles, handlelength=1)
     return settled(figure)
 
 
@@ -145,11 +158,6 @@ def _paler(colour: str, depth: float) -> tuple[float, float, float]:
 def _is_dark(colour: tuple[float, float, float]) -> bool:
     """Whether white text is more legible on the colour than dark text (approximate relative luminance)."""
     return 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.6
-
-
-def _room_above(title: str) -> float:
-    """Approximate width of a title in inches: a map is at least as wide as its title."""
-    return 0.085 * len(title)
 
 
 def _colours(diverging: bool) -> "Colormap":

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tslens.plots.style import PALETTE, canvas, numbers, settled, styled
+from tslens.plots.fitting import legend_below, settled
+from tslens.plots.style import PALETTE, canvas, numbers, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +48,6 @@ def scales(
             below.plot(x, row + 0.4 * jitter, "o", color=colour[group], markersize=3.5, alpha=0.8, mew=0)
         above.set(title=title, ylabel=y_label, xscale="log", yscale="log")
         above.grid(axis="y")
-        above.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02))
         below.set_yticks(range(len(known)), known)
         below.set_ylim(len(known) - 0.5, -0.5)
         below.tick_params(axis="y", length=0)
@@ -55,4 +55,5 @@ def scales(
         for axis in (below.xaxis, above.yaxis):
             axis.set_major_formatter("{x:g}")
             axis.set_minor_formatter("")
+        legend_below(below, above.get_legend_handles_labels()[0])
     return settled(figure)

@@ -22,11 +22,15 @@ INK = "#33373D"
 ABSENT = "#DDE0E4"
 LIGHT, DARK = "#F4F7FA", "#08306B"
 COLD, WARM = "#0072B2", "#D55E00"
+WIDEST = 6.2
+"""Inches of a figure, at most: shown 400 pixels wide its smallest letters, of 8 points, have seven."""
+NAME = 24
+"""Letters on a line of a row's name."""
 
 STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
-    "font.size": 9,
-    "axes.titlesize": 10,
+    "font.size": 8.5,
+    "axes.titlesize": 9.5,
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
     "axes.edgecolor": INK,
@@ -95,52 +99,16 @@ def canvas(width: float, height: float) -> "Figure":
     return _drawing()(figsize=(width, height), layout="constrained")
 
 
-def blank(width: float, height: float, columns: int = 1) -> "tuple[Figure, Axes]":
-    """An empty figure of this size in inches with its axes; with columns, an array of axes."""
-    figure = canvas(width, height)
-    return figure, figure.subplots(1, columns)
+def blank(width: float, height: float) -> "tuple[Figure, Axes]":
+    """An empty figure of this size in inches, at most `WIDEST`, with its axes."""
+    figure = canvas(min(width, WIDEST), height)
+    return figure, figure.subplots()
 
 
 def room(names: Sequence[Any] | None) -> float:
     """Extra width in inches that names beside the cells need, compared with numbers."""
-    return 0.08 * max(0, max((len(str(name)) for name in names or ()), default=0) - 3)
-
-
-def settled(figure: "Figure") -> "Figure":
-    """The figure with its layout computed once; recomputed at every drawing, it would shift slightly.
-
-    The layout makes room for labels but not for a long title, so the figure is widened to fit the title.
-    """
-    with styled():
-        figure.draw_without_rendering()
-        beyond = figure.get_tightbbox().x1 - figure.get_figwidth()
-        if beyond > 0:
-            figure.set_figwidth(figure.get_figwidth() + beyond + 0.1)
-            figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    return figure
-
-
-def legend_below(axes: "Axes", *, fontsize: float = 8, handlelength: float = 2) -> None:
-    """A legend below what is written along x, so that it covers no curve; the figure grows by its height."""
-    from matplotlib.transforms import ScaledTranslation
-
-    figure: Any = axes.figure
-    figure.draw_without_rendering()
-    labels = axes.get_legend_handles_labels()[1]
-    width = 0.5 + 0.075 * max(map(len, labels))  # inches of a column: a letter takes about 0.075
-    columns = max(1, min(len(labels), int(axes.bbox.width / figure.dpi / width)))
-    written = axes.xaxis.get_tightbbox()
-    below = (axes.bbox.y0 - written.y0) / figure.dpi if written else 0.0
-    moved = axes.transAxes + ScaledTranslation(0, -below - 0.04, figure.dpi_scale_trans)
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": moved}
-    place |= {"borderaxespad": 0, "ncols": columns, "fontsize": fontsize, "handlelength": handlelength}
-    legend = axes.legend(**place)
-    rows = -(-len(labels) // columns)
-    grown = getattr(figure, "room_below", 0.0)
-    figure.room_below = max(grown, 0.17 * rows + 0.1)
-    figure.set_figheight(figure.get_figheight() + figure.room_below - grown)
-    legend.set_in_layout(True)
+    lines = [line for name in names or () for line in str(name).split("\n")]
+    return 0.08 * max(0, max(map(len, lines), default=0) - 3)
 
 
 def name_ticks(axes: "Axes", side: str, names: Sequence[Any] | None, count: int, offset: float) -> None:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tslens.plots.style import ABSENT, COLD, INK, WARM, blank, name_ticks, numbers, room, settled, styled
+from tslens.plots.fitting import settled
+from tslens.plots.style import ABSENT, COLD, INK, WARM, blank, name_ticks, numbers, room, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,13 +9,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens.errors import InputError
+from tslens.plots.text import in_cell
 from tslens.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-COLUMNS, ROWS = 24, 20  # positions and components in a figure
+POSITIONS, COMPONENTS = 24, 14  # down and across, in a figure of one text
+ROWS = 20  # components in a figure of many
 NAMED = 5  # components in a headline
 FEWEST = 100  # tokens of a part of speech that a figure shows
 
@@ -78,21 +80,22 @@ class AttributionResult(Result):
         return frame.assign(after=self.tokens[-1], target=self.targets[-1], against=self.against)
 
     def figure(self, first: int = 0) -> "Figure":
-        """The contributions by component and position, for as many positions from `first` on as fit in a figure; the
-        20 components with the largest ones, from first to last."""
+        """The contributions, positions down and components across: 24 positions from `first` on, and the 14 components
+        with the largest ones, from first to last."""
         from tslens import plots
 
         if not 0 <= first < len(self.tokens):
             raise InputError(f"There is no position {first}: they run from 0 to {len(self.tokens) - 1}.")
-        shown = self.contribution[:, first : first + COLUMNS]
-        kept = sorted(shown.abs().max(1).values.argsort(descending=True)[:ROWS].tolist())
-        shown = shown[torch.tensor(kept)]
+        shown = self.contribution[:, first : first + POSITIONS]
+        kept = sorted(shown.abs().max(1).values.argsort(descending=True)[:COMPONENTS].tolist())
+        shown = shown[torch.tensor(kept)].T
+        asked = list(zip(self.tokens, self.targets, strict=True))[first : first + POSITIONS]
         return plots.heatmap(
             shown,
+            [f"{in_cell(token)} → {in_cell(target)}" for token, target in asked],
             [self.components[i] for i in kept],
-            [f"{a}→{b}" for a, b in zip(self.tokens, self.targets, strict=True)][first : first + COLUMNS],
             title=f"{self.model}: direct contributions to the logit of the next token",
-            column_label="token read → token asked about",
+            row_label="token read → token asked about",
             colour_label=f"logit, less {self.against}",
             centre=0.0,
             texts=_written(shown),

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tslens.plots.style import ABSENT, PALETTE, canvas, settled, styled
+from tslens.plots.fitting import settled
+from tslens.plots.style import ABSENT, PALETTE, WIDEST, canvas, styled
 from tslens.plots.text import printable
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ def draw(answer: "FadeResult") -> "Figure":
     shown = every[:MOST]
     of = f", {len(shown)} of {len(every)} labels" if len(shown) < len(every) else ""
     with styled():
-        figure = canvas(11, 1.5 + 0.16 * max(len(shown), 4))
-        panels = figure.subplots(1, len(measures), sharey=True)
-        for i, (name, axes) in enumerate(zip(measures, panels, strict=True)):
+        figure = canvas(WIDEST, 1.1 + (0.6 + 0.16 * max(len(shown), 4)) * len(measures) / 2)
+        panels = figure.subplots(len(measures) // 2, 2, sharey=True)
+        for i, (name, axes) in enumerate(zip(measures, panels.flat, strict=True)):
             for row, at in enumerate(shown):
                 controls = answer.controls[at, :, i].numpy()
                 axes.plot(controls, np.full(len(controls), row), "o", color=PALETTE[6], markersize=2, alpha=0.5, mew=0)
@@ -40,7 +41,9 @@ def draw(answer: "FadeResult") -> "Figure":
             axes.grid(axis="x")
             axes.tick_params(axis="y", length=0)
         names = [f"{answer.labels[i].removeprefix('token: ')}  {answer.layer[i]}.{answer.neuron[i]}" for i in shown]
-        panels[0].set_yticks(range(len(shown)), [printable(name) for name in names], fontsize=7)
-        panels[0].set_ylim(max(len(shown), 1) - 0.4, -0.6)
+        panels[0, 0].set_yticks(range(len(shown)), [printable(name) for name in names])
+        panels[0, 0].set_ylim(max(len(shown), 1) - 0.4, -0.6)
+        for axes in panels.flat:
+            axes.tick_params(axis="y", labelsize=8)
         figure.suptitle(f"{answer.model}: labels on generator truth{of}; grey: other neurons", fontweight="bold")
     return settled(figure)

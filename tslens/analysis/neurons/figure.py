@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tslens.plots.style import ABSENT, INK, canvas, legend_below, settled, styled
+from tslens.plots.fitting import legend_below, settled
+from tslens.plots.style import ABSENT, INK, WIDEST, canvas, styled
 from tslens.plots.text import printable
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
 MOST = 40
 """Largest number of neurons drawn one by one."""
-WIDTH = 5.4
-"""Inches: at 400 pixels a letter has seven."""
 ONE_WORD = "one word"
 USUAL = ("ADJ", "ADP", "ADV", "AUX", "DET", "NOUN", "PRON", "PROPN", "VERB")
 
@@ -58,8 +57,8 @@ def draw(answer: "ProfilesResult") -> "Figure":
     names = [answer.layer_of(layer) for layer in range(len(answer.label))]
     colours = _colours(answer.tags)
     with styled():
-        heights = [0.9 + 0.16 * len(answer.label)] * 2 + ([0.7 + 0.15 * rows] if shown else [])
-        figure = canvas(WIDTH, sum(heights) + 0.7)
+        heights = [0.9 + 0.16 * len(answer.label)] * 2 + ([0.7 + 0.16 * rows] if shown else [])
+        figure = canvas(WIDEST, sum(heights) + 0.7)
         grid = figure.add_gridspec(len(heights), 2, height_ratios=heights)
         counts, rates = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
         few = f", the {len(shown)} surest of {len(every)}" if len(shown) < len(every) else ""
@@ -99,13 +98,13 @@ def _draw_counts(axes: Any, every: list[Named], shape: Any, colours: dict[str, A
         start = [a + b for a, b in zip(start, sizes, strict=True)]
     room = max(*start, 1)
     for layer, count in enumerate(start):
-        axes.text(count + 0.02 * room, layer, f"{count} of {width:,}", va="center", fontsize=7)
+        axes.text(count + 0.02 * room, layer, f"{count} of {width:,}", va="center", fontsize=8)
     axes.set(title="named, by part of speech or one word", ylabel="layer", yticks=range(layers))
     axes.set_xlim(0, 1.25 * room)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.invert_yaxis()
     if every:
-        legend_below(axes, fontsize=7, handlelength=1)
+        legend_below(axes, handlelength=1)
 
 
 def _draw_rates(axes: Any, rates: list[list[float]]) -> None:
@@ -122,8 +121,8 @@ def _draw_named(axes: Any, part: list[Named], rows: int, colours: dict[str, Any]
         axes.plot(one.auroc, row, "o", color=colours[one.kind], markersize=3)
         if row == 0 or one.layer != part[row - 1].layer:
             axes.axhline(row - 0.5, color=ABSENT, linewidth=0.6)
-            axes.text(least + 0.005, row, f"layer {names[one.layer]}", va="center", fontsize=7, fontweight="bold")
-    axes.set_yticks(range(len(part)), [f"{one.label}  {one.neuron}" for one in part], fontsize=6.5)
+            axes.text(least + 0.005, row, f"layer {names[one.layer]}", va="center", fontsize=8, fontweight="bold")
+    axes.set_yticks(range(len(part)), [f"{one.label}  {one.neuron}" for one in part], fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.set(xlim=(least, 1.01), ylim=(rows - 0.4, -0.6))
     axes.set_xlabel("AUROC, 95% interval", fontsize=8)

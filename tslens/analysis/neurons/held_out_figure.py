@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
-from tslens.plots.style import ABSENT, INK, PALETTE, canvas, settled, styled
+from tslens.plots.fitting import settled
+from tslens.plots.style import ABSENT, INK, PALETTE, WIDEST, canvas, styled
 from tslens.plots.text import printable
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def draw(answer: "HeldOutResult") -> "Figure":
     shown = every[:MOST]
     of = f", {len(shown)} of {len(every)}" if len(shown) < len(every) else ""
     with styled():
-        figure = canvas(8.5, 1.5 + 0.16 * max(len(shown), 4))
+        figure = canvas(WIDEST, 1.5 + 0.16 * max(len(shown), 4))
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.6, 1))
         for row, at in enumerate(shown):
             _draw_interval(left, row, answer, at, AUROC, bool(answer.predicts[at]))
@@ -35,7 +36,7 @@ def draw(answer: "HeldOutResult") -> "Figure":
             right.plot((base, base), (row - 0.4, row + 0.4), color=PALETTE[6], linewidth=1.2)
         left.axvline(0.7, color=INK, linewidth=0.8, linestyle="--")
         left.axvline(0.5, color=ABSENT, linewidth=0.8)
-        left.set_yticks(range(len(shown)), [_name(answer, at) for at in shown], fontsize=7)
+        left.set_yticks(range(len(shown)), [_name(answer, at) for at in shown], fontsize=8)
         left.set_ylim(max(len(shown), 1) - 0.4, -0.6)
         left.tick_params(axis="y", length=0)
         left.set(title=f"AUROC of the label{of}", xlabel="AUROC, 95% interval; filled: predicts")
