@@ -39,7 +39,8 @@ def refuse_growth(fields: dict[str, Any], where: str) -> None:
             raise InputError(
                 f"{where} has a {name} of {len(steps):,} steps; give one of at most {MOST_STEPS:,}. It was altered."
             )
-    model = fields.get("model") if isinstance(fields.get("model"), dict) else {}
+    model: Any = fields.get("model")
+    model = model if isinstance(model, dict) else {}
     affixes = 1 + _size(model.get("continuing_subword_prefix")) + _size(model.get("end_of_word_suffix"))
     if (longer := chains["normalizer"] * chains["pre_tokenizer"] * affixes) > MOST_TIMES:
         raise InputError(

@@ -157,6 +157,7 @@ RECORDED: dict[str, type] = {
     "name": str,
     "kind": str,
     "tokenizer": str,
+    "tokenizer_sha256": str,
     "step": int,
     "steps": int,
     "tokens": int,

@@ -119,3 +119,22 @@ def test_a_model_is_called_what_it_was_loaded_by(
     from tslens.analysis.lens import of_prompt
 
     assert of_prompt(models.load("."), "the cat sat").model == "mine"
+
+
+def test_the_hash_of_a_tokenizers_file_is_compared_before_it_is_parsed(
+    tmp_path: Path, tokenizer: Tokenizer, refused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = models.save(models.build(GPT2, tokenizer=tokenizer), tmp_path / "run")
+    path = folder / "tokenizer.json"
+    assert runs.read_config(folder)["tokenizer_sha256"] == files.sha256(path)
+    whole = path.read_text()
+    path.write_text(whole + " ")  # says the same
+    with monkeypatch.context() as patch, refused("tokenizer.json is not the tokenizer .* trained with .hash differs"):
+        patch.setattr(Tokenizer, "load", None)
+        models.load(folder)
+    older = {key: value for key, value in runs.read_config(folder).items() if key != "tokenizer_sha256"}
+    runs.write(folder, older, models.weights(models.build(GPT2, tokenizer=tokenizer)))
+    assert models.tokenizer_of(models.load(folder)).hash == tokenizer.hash
+    path.write_text(whole.replace("Ġ", "G"))
+    with refused("tokenizer.json is "):
+        models.load(folder)

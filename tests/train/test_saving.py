@@ -15,6 +15,7 @@ import torch
 
 import tslens
 from tslens import files, models, runs
+from tslens.tokenizer import Tokenizer
 from tslens.train import loop, optimizer, saving, session
 from tslens.train import recipe as recipes
 from tslens.train.meter import Meter
@@ -342,3 +343,17 @@ def test_a_run_that_is_computed_otherwise_from_now_on_is_told_of_in_one_line(tra
         f"tslens: warning: runs/a was computed in float32 on cpu, {n + 1} threads until step 6, and goes on {here}: it "
         "will not end in the bits it would have had there."
     ]
+
+
+def test_a_run_with_another_file_of_its_tokenizer_is_not_resumed(trained, refused, monkeypatch):
+    """By the hash of the file, before it is parsed; a run of before it was recorded is resumed."""
+    path = trained / "tokenizer.json"
+    path.write_text(path.read_text() + " ")
+    with monkeypatch.context() as patch, refused("a was trained with another tokenizer until its last checkpoint: tok"):
+        patch.setattr(Tokenizer, "load", None)
+        session.resume("a")
+    for place in [trained, *runs.steps(trained / "checkpoints")]:
+        config = runs.read_config(place)
+        del config["tokenizer_sha256"]
+        files.write_json(place / "config.json", runs._vouched(config))
+    session.resume("a")

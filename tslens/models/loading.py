@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import torch
 
 from tslens import runs
 from tslens.errors import InputError, UntrainedError
+from tslens.files import sha256
 from tslens.models import hooked_folder, huggingface, llama2c
 from tslens.models.building import from_weights
 from tslens.models.compressor_spec import CompressorSpec
@@ -32,6 +34,10 @@ def load(name: str | Path) -> "LanguageModel":
     A name is a run of this folder (`runs/<name>`), a bundled model, a run as it was after a step (`<name>@64`), the
     path of a run or of one of its checkpoints, that of a folder that `export --to transformer-lens` wrote,
     `llama2c:FILE[,TOKENIZER]`, or `hf:FOLDER_OR_HUB_ID`. Raises InputError with the nearest names.
+
+    The files of a tslens folder are compared with the hashes in its `config.json` before they are parsed: the weights,
+    and `tokenizer.json`. An older folder records only a hash of what the tokenizer's file says, which is
+    compared when it is parsed.
     """
     if not isinstance(name, str | Path):
         raise InputError(f"load takes the name or path of a model, and a {type(name).__name__} was given.")
@@ -54,15 +60,26 @@ def load(name: str | Path) -> "LanguageModel":
     home = folder if is_file(folder / runs.TOKENIZER, runs.RESTORE) else folder.parent.parent
     if not is_file(home / runs.TOKENIZER, runs.RESTORE):
         raise InputError(f"{folder} has no {runs.TOKENIZER}: put back the one that it was trained with.")
-    tokenizer = Tokenizer.load(home / runs.TOKENIZER)
     if not isinstance(config.get("spec"), dict):
         raise InputError(f"{folder}/{runs.CONFIG} has no 'spec', the shape of the model: it is no tslens model.")
-    if config.get("tokenizer") != tokenizer.hash:
-        raise InputError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
+    tokenizer = recorded_tokenizer(home, config)
     model = from_weights(spec_from_config(config), tensors, tokenizer, origin=str(folder))
     run = home.resolve().name
     record_of(model).run, record_of(model).config = home, config
     return _named(model, run if home == folder else f"{run}@{config.get('step', folder.name)}")
+
+
+def recorded_tokenizer(home: Path, config: Mapping[str, Any]) -> Tokenizer:
+    """The tokenizer in a folder, which must be the one that a `config.json` records: by the hash of the file, if it has
+    that, before it is parsed, then by that of its content."""
+    path = home / runs.TOKENIZER
+    other = InputError(f"{path} is not the tokenizer that this model was trained with (hash differs).")
+    if config.get("tokenizer_sha256") not in (None, sha256(path)):
+        raise other
+    tokenizer = Tokenizer.load(path)
+    if config.get("tokenizer") != tokenizer.hash:
+        raise other
+    return tokenizer
 
 
 def _at_step(text: str) -> Path | None:
@@ -121,6 +138,7 @@ def save(
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(folder / runs.TOKENIZER)
     config = {**(facts or {}), **spec.to_config(), "tokenizer": tokenizer.hash}
+    config["tokenizer_sha256"] = sha256(folder / runs.TOKENIZER)
     tensors = {name: w if dtype is None else w.to(dtype) for name, w in weights(model).items()}
     runs.write(folder, config, tensors)
     return folder

@@ -114,9 +114,25 @@ def reopen_run(
             )
         own = changed(own, dict(changes))
         files.write_json(folder / RECIPE, own.to_dict())
+    _check_same_tokenizer(folder)
     run = _run(own, folder, Tokenizer.load(folder / runs.TOKENIZER), check)
     shutil.rmtree(_beside(folder, "old"), ignore_errors=True)
     return run
+
+
+def _check_same_tokenizer(folder: Path) -> None:
+    """InputError, before the tokenizer's file is parsed, where its hash is not the one in the newest checkpoint."""
+    for place in runs.steps(folder / "checkpoints"):
+        with contextlib.suppress(*runs.BROKEN):
+            recorded = runs.read_config(place).get("tokenizer_sha256")
+            break
+    else:
+        return
+    if recorded not in (None, files.sha256(folder / runs.TOKENIZER)):
+        raise InputError(
+            f"{folder} was trained with another tokenizer until its last checkpoint: {runs.TOKENIZER} has another "
+            "hash. Restore that one, or train again under another --name."
+        )
 
 
 def _check_same_recipe(folder: Path, recipe: Recipe, own: Recipe) -> None:

@@ -3,9 +3,11 @@
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tslens import files, runs
 from tslens.errors import InputError
 from tslens.tokenizer import Tokenizer
 from tslens.train import ground
@@ -31,12 +33,18 @@ class Run:
         t = self.recipe.train
         return t.steps if t.steps is not None else max(1, round(t.epochs * self.rows.steps_per_epoch))
 
+    @cached_property
+    def tokenizer_sha256(self) -> str:
+        """The SHA-256 of the run's `tokenizer.json`."""
+        return files.sha256(self.folder / runs.TOKENIZER)
+
     def config(self, step: int, tokens: int, measured: Mapping[str, float]) -> dict[str, Any]:
         """The `config.json` of the model after `step` steps over `tokens` tokens, with its last validation."""
         return {
             "name": self.folder.name,
             **self.recipe.shape(self.tokenizer.size).to_config(),
             "tokenizer": self.tokenizer.hash,
+            "tokenizer_sha256": self.tokenizer_sha256,
             "recipe": self.recipe.to_dict(),
             "data": self.facts,
             "step": step,
