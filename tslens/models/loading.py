@@ -21,7 +21,7 @@ from tslens.models.record import record_of
 from tslens.models.spec import Spec
 from tslens.models.validation import spec_of
 from tslens.nearest import did_you_mean
-from tslens.paths import is_file, refuse_no_text
+from tslens.paths import MOST_WHOLE, is_file, refuse_large, refuse_no_text
 from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def recorded_tokenizer(home: Path, config: Mapping[str, Any]) -> Tokenizer:
     that, before it is parsed, then by that of its content."""
     path = home / runs.TOKENIZER
     other = InputError(f"{path} is not the tokenizer that this model was trained with (hash differs).")
+    refuse_large(path, MOST_WHOLE)  # before all of it is hashed
     if config.get("tokenizer_sha256") not in (None, sha256(path)):
         raise other
     tokenizer = Tokenizer.load(path)
