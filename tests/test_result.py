@@ -1,5 +1,7 @@
+import importlib
 import json
 import os
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,9 @@ from jaxtyping import Float, Int
 from safetensors.torch import save_file
 from torch import Tensor
 
+import tslens
 from tslens.result import Result, axes_of, read_on
+from tslens.twins.result import TwinsResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,3 +173,25 @@ def test_it_shows_itself_with_what_is_markup_as_text(scores: Scores) -> None:
     shown = scores._repr_html_()
     assert "&lt;script&gt;" in shown and "<script" not in shown and "<svg" not in shown
     assert "0.500" in str(scores) and scores.to_json()["rows"][0]["score"] == 0.5
+
+
+SHOWN_OTHERWISE = {"PatternResult", "InStoriesResult", "SnapshotResult", "Memory"}
+"""Results of which no command prints a table."""
+LISTS = {"EverythingResult", "BeginningsResult", "CardResult", "AuditResult", "GradesResult", "InstructGradesResult"}
+"""Those whose rows are findings, or texts, each; or which begin with a verdict of their own."""
+
+
+def test_every_result_that_a_command_prints_begins_with_its_finding() -> None:
+    for module in pkgutil.walk_packages(tslens.__path__, "tslens."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    every, without = [Result], []
+    for cls in every:
+        every += [sub for sub in cls.__subclasses__() if sub.__module__.startswith("tslens.")]
+        without += [cls.__name__] if cls.headline is Result.headline else []
+    bases = {"Result", "CountedResult", "LayersResult", "LayersByStepResult"}  # the last two say it in `said`
+    assert set(without) <= bases | SHOWN_OTHERWISE | LISTS
+
+
+def test_twins_lead_with_their_finding() -> None:
+    assert TwinsResult.__str__ is Result.__str__ and TwinsResult.headline is not Result.headline

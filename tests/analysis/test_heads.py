@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,7 +13,7 @@ from tslens import forward, plots
 from tslens.analysis import heads
 from tslens.analysis.heads import evidence, keys, repeated, sums
 from tslens.analysis.heads.finish import finish
-from tslens.analysis.heads.nearest import MAJORITY
+from tslens.analysis.heads.nearest import MAJORITY, nearest
 from tslens.analysis.heads.result import ROLES
 from tslens.analysis.heads.roles import NEAR, decide, exceeds
 from tslens.models import Spec, build, spec_of, tokenizer_of
@@ -517,3 +518,19 @@ def test_what_only_describes_heads_is_said_to_be_no_role(synthetic_answer: heads
         "None of the 9 heads has a role. 2 are content-dependent and 1 is diffuse: descri"
     )
     assert "no roles" in none.headline()
+
+
+def test_an_unresolved_head_has_the_q_of_the_role_that_it_is_nearest_to(model) -> None:
+    """`positional` and `content-dependent` are tested too; a role that was not is said to be untested."""
+    found = scan(model, TEXTS * 4, heads.Roles(positions=16, groups=4), context=4)
+    assert set(found.described_q) == {"positional", "content-dependent"}
+    near = nearest(found)
+    assert all(one.q == one.q for one in near if one.role in found.described_q)
+    shown = found.summary()
+    unresolved = [head for head in range(len(near)) if shown.loc[head, "role"].startswith("unresolved")]
+    for head in unresolved:
+        assert shown.loc[head, "q"] == (near[head].q if near[head].q == near[head].q else "untested")
+    untold = dataclasses.replace(
+        found, described_q={}, claim_q=found.claim_q * math.nan, role_code=found.role_code * 0 + 8
+    )
+    assert "untested" in str(untold) and untold.summary()["q"].notna().all()

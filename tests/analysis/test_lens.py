@@ -15,6 +15,7 @@ from tslens.batching import batches
 from tslens.generate import generate
 from tslens.models import Spec, build, tokenizer_of
 from tslens.scan import scan, states
+from tslens.tables import wide
 from tslens.tokenizer import Tokenizer
 
 TEXTS = [
@@ -226,3 +227,21 @@ def test_a_terminal_of_80_columns_shows_both_ends_of_an_interval_or_none(model, 
     printed = str(lens.by_depth(model, TEXTS)).splitlines()
     head = next(line.split() for line in printed if line.startswith("depth"))
     assert {"loss_low", "loss_high", "agreement_low", "agreement_high"} <= {*head} and "kl_low" not in head
+
+
+def test_a_prompt_leads_with_the_finding_and_keeps_the_last_layer(model, monkeypatch) -> None:
+    """Where a line has no room for all layers, those in the middle are left out, and named."""
+    found = lens.of_prompt(model, TEXTS[3], k=2)
+    right = int((found.true_rank[-1] == 1).sum())
+    assert str(found).startswith(f"After the last block the true next token is the likeliest at {right} of ")
+    depths = ["embed", *map(str, range(12))]
+    many = {name: getattr(found, name)[[0, *[1] * 11, 2]] for name in found.tensors()}
+    rows = [[["a long word"] * 2 for _ in found.tokens] for _ in depths]
+    deep = replace(found, depths=depths, top_tokens=rows, **many)
+    monkeypatch.setenv("COLUMNS", "80")
+    _, head, *_ = str(deep).splitlines()
+    left = str(deep).partition("More columns with --wide: ")[2]
+    assert {"11", "embed", "true", "rank", "probability"} <= set(head.split()) and "5" not in head.split()
+    assert all(len(line) <= 80 for line in str(deep).splitlines()[1:]) and left
+    with wide(True):
+        assert {*depths} <= set(str(deep).splitlines()[1].split())

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+SIGNALS = ("SIGINT", "SIGTERM", "SIGKILL")
+"""What is sent to a command after some seconds, in turn."""
 REMEDY = re.compile(r"tslens (train --resume \S+?)\.?(?:\s|$)")
 """A command that a refusal names to go on."""
 
@@ -56,8 +58,11 @@ def _child(folder: Path, words: list[str], said: Path, write: int | None) -> int
             os.dup2(os.open(f"{said}.{kind}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
         writes = _die_at_write(write)
+        from tslens import interrupt
         from tslens.cli import main
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        interrupt.note_ctrl_c()
         code = main(words)
         Path(f"{said}.writes").write_text(str(writes()))
         sys.stdout.flush()
@@ -66,12 +71,20 @@ def _child(folder: Path, words: list[str], said: Path, write: int | None) -> int
         os._exit(code)
 
 
-def _run(folder: Path, words: list[str], said: Path, after: float | None = None, write: int | None = None) -> int:
-    """Run a command, killed after so many seconds or at a write; its exit code, or minus the signal that killed it."""
+def _run(
+    folder: Path,
+    words: list[str],
+    said: Path,
+    after: float | None = None,
+    write: int | None = None,
+    by: str = "SIGKILL",
+) -> int:
+    """Run a command, sent a signal after so many seconds or killed at a write; its exit code, or minus the signal that
+    ended it."""
     child = _child(folder, words, said, write)
     if after is not None:
         time.sleep(after)
-        os.kill(child, signal.SIGKILL)
+        os.kill(child, signal.Signals[by])
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
@@ -104,7 +117,9 @@ def rehearse(plan: dict[str, Any], home: Path) -> list[dict[str, Any]]:
         took, writes = _undisturbed(plan, name, home)
         for number in range(plan["kills"]):
             place, said = _copied(plan, name, home / name / str(number)), home / name / f"{number}-said"
-            how = {"after": drawn.random() * took} if number % 2 else {"write": drawn.randint(1, writes)}
+            how = {"write": drawn.randint(1, writes)}
+            if number % 2:
+                how = {"after": drawn.random() * took, "by": SIGNALS[number // 2 % len(SIGNALS)]}
             killed = _run(place, words, home / name / f"{number}-killed", **how)
             again = _run(place, words, said)
             named = REMEDY.search(Path(f"{said}.err").read_text()) if again == 2 else None

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.fuzz.given import SMALL
+from tests.fuzz.killing import SIGNALS
 from tests.fuzz.running import NO_NETWORK, ROOT, leftovers
 
 COMMANDS = {
@@ -56,9 +58,24 @@ def rehearsed(valid: Path, home: Path, kills: int, seed: int) -> list[dict[str, 
     return found
 
 
+def stopped(one: dict[str, Any]) -> str:
+    """What is wrong with the end of a command that Ctrl-C or SIGTERM stopped, in words; empty if nothing is: it is
+    silent but for one line, and has the exit code 130, or the signal's where it keeps nothing."""
+    by, code = one["how"].get("by"), one["killed"]
+    said = Path(one["said"].replace("-said", "-killed") + ".err").read_text()
+    if by not in ("SIGINT", "SIGTERM") or code == 0:  # it had ended before
+        return ""
+    if code not in (130, *([-signal.SIGTERM] if by == "SIGTERM" else [])):
+        return f"{by} ended it with {code}: {said[-2000:]}"
+    lines = [line for line in said.splitlines() if line.startswith("tslens: ") and "warning" not in line]
+    return f"{by} was not silent: {said[-2000:]}" if "Traceback" in said or len(lines) > 1 else ""
+
+
 def fault(one: dict[str, Any], home: Path) -> str:
     """What is wrong after a kill, in words; empty if nothing is."""
     place, name = Path(one["place"]), one["name"]
+    if wrong := stopped(one):
+        return wrong
     said = Path(f"{one['said']}.err").read_text()
     lines = [line for line in said.splitlines() if line.startswith("tslens: ") and "warning" not in line]
     if "Traceback" in said or one["again"] not in (0, 2):
@@ -83,7 +100,9 @@ def fault(one: dict[str, Any], home: Path) -> str:
 def check(valid: Path, home: Path, kills: int, seed: int, least: int) -> None:
     found = rehearsed(valid, home, kills, seed)
     assert len(found) == kills * len(COMMANDS)
-    assert sum(one["killed"] == -9 for one in found) >= least  # the others ended before
+    assert sum(one["killed"] != 0 for one in found) >= least  # the others ended before
+    for by in SIGNALS if kills >= 2 * len(SIGNALS) else ():
+        assert any(one["how"].get("by") == by and one["killed"] != 0 for one in found), by
     wrong = [(one["place"], one["how"], said) for one in found if (said := fault(one, home))]
     told = [f"{place}, killed {how}: {said}" for place, how, said in wrong[:5]]
     assert not wrong, "\n\n".join(told) + f"\n{len(wrong)} of {len(found)}"

@@ -373,3 +373,14 @@ def test_transformer_lens_4_opens_it(kind: str, tokenizer: Tokenizer, tmp_path: 
     assert where.startswith(str(site)) and found.startswith("4.")
     with torch.no_grad():
         torch.testing.assert_close(torch.tensor(logits), forward.logits(ours, ROWS), atol=1e-5, rtol=1e-5)
+
+
+def test_heads_that_do_not_divide_the_width_have_a_format_that_takes_them(
+    tokenizer: Tokenizer, tmp_path: Path, refused: Any
+) -> None:
+    spec = spec_of_config({"n_layers": 1, "d_model": 32, "n_ctx": 16, "d_head": 5, "n_heads": 3, "d_mlp": 64,
+                           "d_vocab": tokenizer.size, "act_fn": "gelu_new", "normalization_type": "LN"})  # fmt: skip
+    model = models.build(spec, tokenizer=tokenizer)
+    with refused("cannot be written for transformers.*Write it with --to transformer-lens"):
+        to_huggingface(model, tmp_path / "a")
+    assert to_transformer_lens(model, tmp_path / "b").is_dir()

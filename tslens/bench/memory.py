@@ -104,6 +104,16 @@ class Memory(Result):
     gpu: str
     """The GPU's name; empty without one."""
 
+    def headline(self) -> str:
+        """Which model saves least for the backward pass, at the largest width and the smallest batch."""
+        saved = {name: int(self.saved[i, -1, 0]) for i, name in enumerate(self.models) if self.saved[i, -1, 0] != OUT}
+        if not saved:
+            return "Nothing was measured."
+        least, most = min(saved, key=saved.__getitem__), max(saved, key=saved.__getitem__)
+        sizes = f"{saved[least] / 1e6:,.0f} MB and {most} most, {saved[most] / 1e6:,.0f} MB"
+        where = f"At width {self.widths[-1]} and batch {self.batches[0]}"
+        return f"{where} {least} saves least for the backward pass, {sizes}."
+
     def summary(self) -> "pd.DataFrame":
         """Megabytes: a row per model and width, a column per batch."""
         import pandas as pd

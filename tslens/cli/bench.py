@@ -6,7 +6,7 @@ from pathlib import Path
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json
 from tslens.errors import InputError
-from tslens.tables import as_text
+from tslens.tables import as_text, filled
 
 
 def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json = False) -> None:
@@ -62,6 +62,7 @@ def _memory(names: Sequence[str], out: Path | None, quick: bool, json_: bool) ->
     if json_:
         print_json(answer.to_json())
     else:
+        print(filled(answer.headline()))
         print(as_text(answer.summary()))
         print("MB. Batches of 2 and 4 are measured; with 3 they lie on a line, from which the larger ones are read.")
         print(f"Peak allocated on {answer.gpu}." if answer.gpu else "No GPU found: no peak was measured.")

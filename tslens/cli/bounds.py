@@ -44,6 +44,7 @@ def refuse_beyond(command: Sequence[str], arguments: "ArgumentCollection") -> No
         hints = {argument.resolved_hint, *get_args(argument.resolved_hint)}
         hints |= {inner for hint in hints for inner in get_args(hint)}
         most = largest(" ".join(command), argument.name) if int in hints else None
-        for token in argument.tokens if most is not None else ():
-            if re.fullmatch(rf"[+-]?\d{{1,{DIGITS}}}", token.value) and int(token.value) > most:
+        for token in argument.tokens:
+            short = re.fullmatch(rf"[+-]?\d{{1,{DIGITS}}}", token.value)
+            if most is not None and short and int(token.value) > most:
                 raise InputError(f"{argument.name} is {int(token.value):,}; give {most:,} or less.")

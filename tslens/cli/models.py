@@ -80,7 +80,8 @@ def generate(
 ) -> None:
     """Print stories that a model writes.
 
-    With --json each story comes with its prompt, its seed and settings, and why it ended.
+    With --json each story comes with its index, its prompt, the settings, and why it ended. The seed is that of the
+    batch: with the index it decides what is drawn, so the same seed and a larger --n begin with the same stories.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def generate(
         made = generate_written(loaded, prompt, n=n, max_new_tokens=max_new_tokens, sampling=how, precision=precision)
     if json_:
         settings = {"model": model, "max_new_tokens": max_new_tokens, "precision": precision} | asdict(how)
-        return print_json([asdict(one) | settings for one in made], indent=1)
+        return print_json([{"index": i} | asdict(one) | settings for i, one in enumerate(made)], indent=1)
     print("\n\n———\n\n".join(one.text for one in made))
 
 

@@ -64,6 +64,12 @@ class BestFeaturesResult(Result):
     promotes: list[list[str]]
     """Tokens whose logits each raises most."""
 
+    def headline(self) -> str:
+        """How many there are, and which is the surest."""
+        if not self.features:
+            return "No feature has a label that holds on other stories."
+        return f"The surest of {len(self.features)} features whose label holds on other stories: {self.labels[0]}."
+
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """One row per feature, with its label and measures."""
         frame = super().to_frame(field)

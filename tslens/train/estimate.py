@@ -10,6 +10,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -121,10 +122,7 @@ def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
     weights = sum(p.numel() * p.element_size() for p in _moved(model))
     rows = recipe.train.micro_batch or recipe.train.batch
     watch("counting what is saved for the backward pass")
-    began = time.perf_counter()
-    one = _saved(recipe, model, _batch(recipe, size, device, 1))
-    long = time.perf_counter() - began > PROBE
-    two = 2 * one if long else _saved(recipe, model, _batch(recipe, size, device, 2))
+    one, two = _saved(recipe, model, partial(_batch, recipe, size, device))
     watch("compiling and timing a few steps" if recipe.train.compile else "timing a few steps")
     (slowest, speed), moving, state = _probe(recipe, model, lambda groups: _batch(recipe, size, device, groups), rows)
     watch("timing a validation")
@@ -185,9 +183,16 @@ def _moved(model: LanguageModel) -> list[torch.nn.Parameter]:
     return [p for p in model.parameters() if p.requires_grad]
 
 
-def _saved(recipe: Recipe, model: LanguageModel, batch: TrainingBatch) -> int:
+def _saved(recipe: Recipe, model: LanguageModel, batch: Callable[[int], TrainingBatch]) -> tuple[int, int]:
+    """Bytes that one and two groups of rows keep; where one takes long, two are taken to keep twice as many."""
     dtype = forward.resolve_dtype(recipe.train.precision, model)
-    return saved_bytes(model, lambda: recipe.objective(model, batch, dtype, recipe.train.dropout)[0])
+
+    def kept(groups: int) -> int:
+        return saved_bytes(model, lambda: recipe.objective(model, batch(groups), dtype, recipe.train.dropout)[0])
+
+    began = time.perf_counter()
+    one = kept(1)
+    return one, 2 * one if time.perf_counter() - began > PROBE else kept(2)
 
 
 def _probe(

@@ -125,8 +125,9 @@ class TwinsResult(Result):
         chance = earned / (1 + len(self.twins))
         return f"{int(self.leads.sum())} of {earned} labels lead, {chance:.1f} at most by chance"
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.by_chance}."
+    def headline(self) -> str:
+        """How many labels lead, in a sentence."""
+        return f"{self.by_chance}."
 
     def beside(self, answer: Answer) -> Answer:
         """An answer, with its counts on these stories beside those of the twins."""

@@ -65,6 +65,16 @@ class PatchingResult(CountedResult):
         """The number of heads and of MLPs with an effect, over all tokens of their role together."""
         return having(self.places, self.low[:, -1], self.high[:, -1])
 
+    def headline(self) -> str:
+        """Which place decides most."""
+        table = self.summary()
+        if table.empty:
+            return f"No head and no MLP of {self.model} was patched."
+        place, role, effect, low, high = table.loc[0, ["place", "role", "effect", "low", "high"]]
+        return (
+            f"{place} at the {role} decides most: it restores {effect:.2f} of the difference ({low:.2f} to {high:.2f})."
+        )
+
     def summary(self) -> "pd.DataFrame":
         """The strongest heads, MLPs and attention outputs by role; the residual stream is in `to_frame`."""
         frame = self.to_frame()

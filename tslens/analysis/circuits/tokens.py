@@ -64,6 +64,14 @@ class TokensResult(Result):
     copied_chance: float
     """That share for a random order of the tokens."""
 
+    def headline(self) -> str:
+        """Whether the head copies."""
+        return (
+            f"Head {self.head} copies {self.copying:.2f} on a scale from -1 to 1 (turned at random "
+            f"{self.copying_null:.2f}, p = {self.copying_p:.3f}): {self.copied:.0%} of tokens make themselves likelier "
+            f"than nearly all others (by chance {self.copied_chance:.0%})."
+        )
+
     def summary(self) -> "pd.DataFrame":
         """The pairs, side by side."""
         import pandas as pd

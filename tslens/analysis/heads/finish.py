@@ -60,6 +60,7 @@ def finish(spec: Spec, sums: Sums, scores: RepetitionScores, model: str | None =
         claim_low=_single(claims.interval[0].movedim(-1, 0)),
         claim_high=_single(claims.interval[1].movedim(-1, 0)),
         claim_q=_single(decision.claim_q),
+        described_q=decision.described_q,
     )
 
 

@@ -12,6 +12,8 @@ MAJORITY = 0.5
 """Least share of the KL divergence from uniform attention that the keys of a role explain."""
 DECIDES = 0.6
 """Least positional fraction of a positional head, and least share of the rest in a content-dependent one."""
+DESCRIBED = ("positional", "content-dependent")
+"""Roles that are no class of keys."""
 
 
 class Nearest(NamedTuple):
@@ -22,7 +24,8 @@ class Nearest(NamedTuple):
     effect_low: float
     effect_high: float
     q: float
-    """NaN for `positional` and `content-dependent`, whose q is kept only where they hold."""
+    """NaN where the role was not tested: no key of its class has a null key, or the model does not copy; and in results
+    of before it was kept, for `DESCRIBED`."""
 
 
 def nearest(found: "RolesResult") -> list[Nearest]:
@@ -30,9 +33,10 @@ def nearest(found: "RolesResult") -> list[Nearest]:
     classes = found.axis_names["claim"]
     low, high = found.positional_low, found.positional_high
     unknown = torch.full_like(low, math.nan)
+    q = [torch.tensor(found.described_q[role]) if found.described_q else unknown for role in DESCRIBED]
     tried = [
-        ("positional", DECIDES, found.positional_fraction, low, high, unknown),
-        ("content-dependent", DECIDES, 1 - found.positional_fraction, 1 - high, 1 - low, unknown),
+        (DESCRIBED[0], DECIDES, found.positional_fraction, low, high, q[0]),
+        (DESCRIBED[1], DECIDES, 1 - found.positional_fraction, 1 - high, 1 - low, q[1]),
     ]
     for i, role in enumerate(classes):
         tried.append((role, MAJORITY, found.claim_effect[i], found.claim_low[i], found.claim_high[i], found.claim_q[i]))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -30,7 +30,7 @@ ROLES = (
 )
 """What a head may be called. `role_code` counts along this list."""
 
-UNRESOLVED = ROLES[-1]
+UNRESOLVED, UNTESTED = ROLES[-1], "untested"
 
 EVIDENT = ("previous token", "positional", "BOS sink", "self", "duplicate token", "induction")
 """The roles that are counted. `content-dependent` says only that position does not decide, and `diffuse` that there is
@@ -159,6 +159,8 @@ class RolesResult(CountedResult):
     """Upper end of its interval."""
     claim_q: Float[Tensor, "claim layer head"]
     """False discovery rate at which the claim beats its null."""
+    described_q: dict[str, list[list[float]]] = field(default_factory=dict, kw_only=True)
+    """The same of `nearest.DESCRIBED`, by role, layer and head; empty in results of before it was kept."""
 
     @property
     def roles(self) -> list[list[str]]:
@@ -192,7 +194,7 @@ class RolesResult(CountedResult):
         for head, near in enumerate(nearest(self)):
             if frame.loc[head, "role"] == UNRESOLVED:
                 frame.loc[head, ["role", *near._fields[1:]]] = [f"{UNRESOLVED} ({near.role}?)", *near[1:]]
-        return frame
+        return frame.assign(q=frame["q"].astype(object).where(frame["q"].notna(), UNTESTED))
 
     def headline(self) -> str:
         """How many heads have a role, how many each, and which is the clearest."""
@@ -204,8 +206,8 @@ class RolesResult(CountedResult):
         known = torch.isin(self.role_code, torch.tensor([ROLES.index(role) for role in EVIDENT]))
         layer, head = divmod(int(self.effect.where(known, -1.0).argmax()), self.effect.shape[1])
         clearest = f"{layer}.{head} ({self.roles[layer][head]}, {self.effect[layer, head]:.2f} of its attention's KL)"
-        have = "has" if total == 1 else "have"
-        return f"{total} of {heads} heads {have} a role: {each}. The clearest is {clearest}.{self._described()}"
+        have = f"{total} of {heads} heads {'has' if total == 1 else 'have'} a role"
+        return f"{have}: {each}. The clearest is {clearest}.{self._described()}"
 
     def _described(self) -> str:
         """How many heads have a description in place of a role, in words; empty if none has."""
@@ -242,9 +244,6 @@ class RolesResult(CountedResult):
         from tslens import plots
 
         check_head(self.role_code, layer, head)
-        return plots.lines(
-            {f"layer {layer}, head {head}": self.offset_mass[layer, head]},
-            title=f"Layer {layer}, head {head}: {self.roles[layer][head]}",
-            x_label="tokens back",
-            y_label="attention weight",
-        )
+        name, x, y = f"layer {layer}, head {head}", "tokens back", "attention weight"
+        title = f"{name.capitalize()}: {self.roles[layer][head]}"
+        return plots.lines({name: self.offset_mass[layer, head]}, title=title, x_label=x, y_label=y)

@@ -32,7 +32,7 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.analysis.heads.evidence import GroupEstimate
-from tslens.analysis.heads.nearest import DECIDES, MAJORITY
+from tslens.analysis.heads.nearest import DECIDES, DESCRIBED, MAJORITY
 from tslens.analysis.heads.result import CLASSES, ROLES
 
 NEXT_TO_NOTHING = 0.05
@@ -63,6 +63,8 @@ class Decision:
     high: Float[Tensor, "layer head"]
     q: Float[Tensor, "layer head"]
     claim_q: Float[Tensor, "claim layer head"]
+    described_q: dict[str, list[list[float]]]
+    """Of `DESCRIBED`, which are no class of keys."""
 
 
 def decide(
@@ -81,7 +83,7 @@ def decide(
         "content-dependent": varying,
         "diffuse": entropy_share,
     }
-    least = dict.fromkeys(CLASSES, MAJORITY) | dict.fromkeys(("positional", "content-dependent"), DECIDES)
+    least = dict.fromkeys(CLASSES, MAJORITY) | dict.fromkeys(DESCRIBED, DECIDES)
     least["diffuse"] = DIFFUSE
     p = np.stack([*claim_p, *(tried[role].p_above(least[role]) for role in list(tried)[len(CLASSES) :])])
     q = dict(zip(tried, torch.as_tensor(stats.benjamini_hochberg(p)), strict=True))
@@ -100,7 +102,8 @@ def decide(
         values = (*(x.clamp(0, 1) for x in (tried[role].value, low, high)), q[role])
         for kept, new in zip((effect, effect_low, effect_high, effect_q), values, strict=True):
             kept[won], kept[doubtful] = new[won], torch.nan
-    return Decision(code, effect, effect_low, effect_high, effect_q, torch.stack([q[role] for role in CLASSES]))
+    claim_q, described = torch.stack([q[role] for role in CLASSES]), {role: q[role].tolist() for role in DESCRIBED}
+    return Decision(code, effect, effect_low, effect_high, effect_q, claim_q, described)
 
 
 def exceeds(values: Float[Tensor, "*axes"], threshold: float, *, missing: int = -1) -> Int[Tensor, "*axes"]:

@@ -10,6 +10,7 @@ from torch import Tensor
 from tslens.errors import InputError
 from tslens.plots.text import in_cell
 from tslens.result import CountedResult, Result
+from tslens.tables import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,6 +81,22 @@ class OfPromptResult(Result):
         columns["its rank"] = [rank or None for rank in self.true_rank[-1].tolist()]
         columns["its probability"] = self.true_probability[-1].tolist()
         return pd.DataFrame(columns).astype({"its rank": "Int64"})
+
+    def headline(self) -> str:
+        """At how many positions the model's likeliest token is the true next one, and what it says after the text."""
+        right, last = int((self.true_rank[-1] == 1).sum()), [row[-1][0] for row in self.top_tokens]
+        settles = next(i for i in range(len(last)) if set(last[i:]) == {last[-1]})
+        where = "the embedding" if settles == 0 else f"block {self.depths[settles]}"
+        of, sure = f"{right} of {len(self.tokens) - 1} positions", float(self.top_probability[-1, -1, 0])
+        return (
+            f"After the last block the true next token is the likeliest at {of}, and '{last[-1]}' follows the text "
+            f"(probability {sure:.3f}): by the {self.lens} the likeliest from {where} on."
+        )
+
+    def _table(self, rows: int) -> str:
+        ends = zip(reversed(self.depths), self.depths, strict=True)  # where a line is short, middle depths are left out
+        essential = ["token", "true next", "its rank", "its probability", *(one for pair in ends for one in pair)]
+        return as_text(self.summary(), essential, rows=rows)
 
     def figure(self, first: int = 0) -> "Figure":
         """The likeliest next token after each depth, tokens down and depths across, coloured by its probability.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -71,6 +72,14 @@ class TranslatorsResult(Result):
         h = unembedding.readable(residual)
         weight, bias = (part[depth].to(h.device) for part in (self.weight, self.bias))
         return h + h @ weight + bias
+
+    def headline(self) -> str:
+        """How near the lens is to the model's own prediction, at its first and its last fitted depth."""
+        kept = torch.where(torch.tensor([one == "fine-tuned" for one in self.how]), self.tuned_kl, self.closed_kl)
+        return (
+            f"Before any block the tuned lens is {float(kept[0]):.3f} nats per token from the model's own prediction, "
+            f"before the last one {float(kept[-2]):.3f}, on {self.check_stories:,} check stories."
+        )
 
     def summary(self) -> "pd.DataFrame":
         """One row per depth: how its translator was made, and its divergence on the check stories."""

@@ -35,6 +35,12 @@ class ControlsCardResult(Result):
     low: Float[Tensor, "damage axis"]
     high: Float[Tensor, "damage axis"]
 
+    def headline(self) -> str:
+        """How many damages cost most on an axis that they hit."""
+        rows = self.summary()
+        right = int((rows["own"] & rows["most"]).sum())
+        return f"{right} of {len(HITS)} damages cost most on an axis that they hit, on {self.texts:,} texts."
+
     def summary(self) -> "pd.DataFrame":
         """One row per damage and axis; `own` marks the axes that the damage hits, `most` the one that it costs most."""
         frame = self.to_frame()

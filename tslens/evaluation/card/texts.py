@@ -102,8 +102,14 @@ class TextsCardResult(Result):
         series = {self.name: (frame["value"], frame["low"], frame["high"])}
         return plots.intervals(list(AXES), series, threshold=0.0, x_label="standard deviations from reference stories")
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n\n{self.remark}" if self.remark else super().__str__()
+    def headline(self) -> str:
+        """The axis furthest from the reference; before it, whether the texts can be compared with it."""
+        found = {axis: one for axis in AXES if not np.isnan((one := self.axis(axis)).estimate)}
+        if not found:
+            return self.remark
+        axis, one = max(found.items(), key=lambda pair: abs(pair[1].estimate))
+        said = f"{self.name} are furthest from {self.reference or 'the reference'} by {axis}: {one.estimate:+.2f} "
+        return " ".join(filter(None, [self.remark, f"{said}standard deviations ({one.low:.2f} to {one.high:.2f})."]))
 
 
 def score_texts(texts: Sequence[str], usual: Reference, name: str = "texts") -> TextsCardResult:

@@ -86,6 +86,13 @@ class CorpusAuditResult(Result):
             rows.append(row)
         return pd.DataFrame(rows).rename(columns={"mean_low": "low", "mean_high": "high"})
 
+    def headline(self) -> str:
+        """How many stories repeat others."""
+        own = self.columns()
+        again, near = (f"{own[name].mean():.1%}" for name in ("repeated", "near-duplicate"))
+        of = f"{self.corpora[0]}: of {len(own['repeated']):,} stories"
+        return f"{of} {again} occurred before and {near} are near-duplicates."
+
     def __str__(self) -> str:
         sizes = (
             f"{name}: {n:,} words, {distinct:,} distinct"

@@ -51,6 +51,15 @@ class GraderAgreementResult(Result):
     alpha_low: Float[Tensor, " row"]
     alpha_high: Float[Tensor, " row"]
 
+    def headline(self) -> str:
+        """Where two gradings agree least."""
+        known = [i for i, value in enumerate(self.kappa.tolist()) if value == value]
+        if not known:
+            return "No agreement can be told: too few texts, or scores that never differ."
+        least = min(known, key=lambda i: float(self.kappa[i]))
+        who = f"{self.first[least]} and {self.second[least]}"
+        return f"{who} agree least on {self.axes[least]}: kappa {float(self.kappa[least]):.2f}."
+
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """One row for each two gradings and axis; with `field`, the long table of that field."""
         frame = super().to_frame(field)

@@ -29,6 +29,8 @@ LEVEL = 0.95
 HIDDEN = 0.5
 """Share of prompts at one end of the scale beyond which nothing is said of a small difference."""
 
+SAID = 3  # comparisons of a headline
+
 
 @dataclass(frozen=True, eq=False)
 class ComparisonResult(Result):
@@ -114,8 +116,11 @@ class ComparisonResult(Result):
         columns = {axis: (value, low, high) for axis, (value, low, high) in series.items()}
         return plots.intervals(list(rows), columns, threshold=0.0, x_label=label)
 
-    def __str__(self) -> str:
-        return f"Models compared by {self.grader}, margin {self.margin:g}\n{super().__str__()}"
+    def headline(self) -> str:
+        """What the comparisons say, each in a few words."""
+        said = [f"{axis}: {verdict}" for axis, verdict in zip(self.axes, self.verdicts, strict=True)]
+        more = f"; {len(said) - SAID} more below" if len(said) > SAID else ""
+        return f"Models compared by {self.grader}, margin {self.margin:g}: {'; '.join(said[:SAID])}{more}."
 
 
 def is_own(grader: str, models: Iterable[str]) -> bool:

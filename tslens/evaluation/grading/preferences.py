@@ -65,9 +65,11 @@ class PreferencesResult(Result):
         """One row for each model, the strongest first."""
         return self.to_frame().sort_values("strength", ascending=False, ignore_index=True)
 
-    def __str__(self) -> str:
-        count = f"{self.comparisons:,} preferences on {self.prompts:,} prompts"
-        return f"Strengths of models, preferred by {self.by}: {count}\n{super().__str__()}"
+    def headline(self) -> str:
+        """Which model is preferred most, and on how many preferences that rests."""
+        best, count = int(self.strength.argmax()), f"{self.comparisons:,} preferences on {self.prompts:,} prompts"
+        said = f"{self.models[best]} is preferred most by {self.by}, with strength {float(self.strength[best]):.2f}"
+        return f"{said} ({float(self.low[best]):.2f} to {float(self.high[best]):.2f}): {count}."
 
 
 def read_preferences(path: str | Path) -> list[PairwisePreference]:

@@ -111,9 +111,9 @@ class ControlsResult(Result):
             names, self.difference[kept].numpy(), low=low, high=high, baseline=twins, title=self.grader, x_label=label
         )
 
-    def __str__(self) -> str:
-        told = ", ".join(f"{axis}: {said}" for axis, said in self.trust.items())
-        return f"Controls of {self.grader}\n{super().__str__()}\n{told}"
+    def headline(self) -> str:
+        """Whether the grader is to be believed, by axis."""
+        return f"Controls of {self.grader}: {', '.join(f'{axis} {said}' for axis, said in self.trust.items())}."
 
 
 def controlled(grades: GradesResult, rubric: Rubric) -> ControlsResult:

@@ -100,6 +100,13 @@ class InstructResult(Result):
         """The instructions of a group that ask for a measure."""
         return len(self._rows(self.score, self.models[0], measure, group))
 
+    def headline(self) -> str:
+        """How far the first model follows instructions beyond what it writes anyway, by measure."""
+        model, asked = self.models[0], [name for name in self.measures if self.count(name) >= LEAST]
+        found = [(name, self.gain(model, name)) for name in asked]
+        each = ", ".join(f"{name} {one.estimate:+.2f} ({one.low:.2f} to {one.high:.2f})" for name, one in found)
+        return f"{model}, beyond what it writes for other instructions: {each or 'too few instructions to tell'}."
+
     def summary(self) -> "pd.DataFrame":
         """By group and measure: scores, gains, what is lost against seen combinations, differences of models. Intervals
         of the last two, which compare, are 95% together (Bonferroni)."""

@@ -206,6 +206,16 @@ class PairsResult(Result):
         names = [f"{name} (local)" if name in local else name for name in self.paradigms]
         return plots.intervals(names, series, threshold=CHANCE, x_label="share of pairs right")
 
+    def headline(self) -> str:
+        """The share of pairs that each scorer has right."""
+        found = [(scorer, self.macro(scorer)) for scorer in self.scorers if any(axis != ORDER for axis in self.axes)]
+        each = (f"{name} {one.estimate:.2f} ({one.low:.2f} to {one.high:.2f})" for name, one in found)
+        return (
+            f"Share of pairs in which the good text is more probable: {', '.join(each)}; chance is {CHANCE}."
+            if found
+            else ""
+        )
+
     def __str__(self) -> str:
         parts = [super().__str__(), as_text(self.by_paradigm())]
         if len(self.scorers) > 1:
