@@ -67,6 +67,8 @@ def _child(folder: Path, words: list[str], said: Path, write: int | None) -> int
         Path(f"{said}.writes").write_text(str(writes()))
         sys.stdout.flush()
         sys.stderr.flush()
+    except KeyboardInterrupt:  # outside `main`, where Python itself would end
+        code = 130
     finally:
         os._exit(code)
 
