@@ -727,7 +727,7 @@ def test_the_figure_shows_the_named_neurons_with_their_intervals(answer, monkeyp
     many = dataclasses.replace(changed, label=torch.zeros_like(label), by_word=torch.zeros_like(by_word))
     monkeypatch.setattr(figure, "MOST", 4)
     *_, left, right = many.figure().axes
-    assert left.get_title(loc="left") == "each with a name, and its number, the 4 surest of 48"
+    assert left.get_title(loc="left").split() == "each with a name, and its number, the 4 surest of 48".split()
     assert sum(len(axes.get_yticks()) for axes in (left, right)) == 4
 
 

@@ -40,7 +40,8 @@ DRAWN: dict[str, Callable[[], Figure]] = {
     ),
     "wide map": lambda: plots.heatmap(np.tile(VALUES, (1, 20)), row_label=LONG, column_label=f"{LONG}, {LONG}"),
 }  # fmt: skip
-OF_STUDIES = [path for folder in ("lens", "neurons", "memory") for path in sorted((FIGURES / folder).glob("*.svg"))]
+OLDER = {"circuits/stories260K-pronoun-circuit.svg"}
+"""Drawn before figures were so narrow, and not yet again."""
 
 
 @cache
@@ -105,9 +106,11 @@ def test_a_figure_of_long_names_is_read_at_400_pixels(kind: str) -> None:
     assert wrong(plots.svg(DRAWN[kind]())) == []
 
 
-@pytest.mark.parametrize("path", OF_STUDIES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_a_committed_figure_is_read_at_400_pixels(path: Path) -> None:
-    assert wrong(path.read_text(encoding="utf-8")) == []
+@pytest.mark.parametrize("folder", sorted(path.name for path in FIGURES.iterdir() if any(path.rglob("*.svg"))))
+def test_a_committed_figure_is_read_at_400_pixels(folder: str) -> None:
+    paths = [path for path in sorted((FIGURES / folder).rglob("*.svg")) if f"{folder}/{path.name}" not in OLDER]
+    found = {str(path.relative_to(FIGURES)): wrong(path.read_text(encoding="utf-8")) for path in paths}
+    assert {name: said for name, said in found.items() if said} == {}
 
 
 def test_what_cannot_be_read_is_found() -> None:

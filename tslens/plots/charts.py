@@ -111,7 +111,7 @@ def _draw_lines(
     axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
     for axis, logarithmic in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
         if logarithmic:
-            axis.set_major_formatter("{x:g}")
+            axis.set_major_formatter(lambda x, _: f"{x:.3g}" if x < 1000 else f"{x:g}")
             axis.set_minor_formatter("")
     if log_x and len(places) <= FEW:
         axes.set_xticks(sorted(places))
@@ -157,7 +157,7 @@ def bars(
             marks = np.broadcast_to(numbers(baseline, None, "baseline"), lengths.shape)
             axes.vlines(marks, at - 0.4, at + 0.4, color=PALETTE[5], linewidth=1.6)
         axes.set_yticks(at, shown)
-        axes.invert_yaxis()
+        axes.set_ylim(len(at) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set(title=title, xlabel=x_label)

@@ -34,7 +34,7 @@ def intervals(
     rows, step = np.arange(len(names)), 0.7 / len(series)
     shown = folded(names)
     with styled():
-        tall = row_height(shown, max(0.22, 0.11 * len(series)))
+        tall = row_height(shown, max(0.22, 0.085 * len(series)))
         figure, axes = blank(4.8 + room(shown), 1.0 + len(names) * tall)
         for i, (label, columns) in enumerate(series.items()):
             value, low, high = (numbers(column, 1, f"series {label!r}") for column in columns)

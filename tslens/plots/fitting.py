@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tslens.plots.style import NAME, styled
+from tslens.plots.style import LINE, NAME, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 GAP = 0.08  # inches between what stands side by side
+DIFFERENT = 0.97  # share of a room that a text may fill: letters of a browser are a little wider
 BEYOND = 0.2  # inches that a label along y may have more than its axes
 LETTER = 0.075  # inches that a letter takes
 ROW = 0.17  # inches of a row of a legend
@@ -59,9 +60,11 @@ def fold(figure: "Figure") -> None:
         _fold(axes.yaxis.label, axes.bbox.height + BEYOND * figure.dpi, upright=True)
     if figure.get_suptitle():
         _fold(figure.suptitle(figure.get_suptitle(), fontweight="bold", fontsize=10), figure.bbox.width)
+    more = sum(axes.get_title("left").count("\n") - title.count("\n") for axes, title in titles.items())
+    figure.set_figheight(figure.get_figheight() + LINE * more)  # too small a figure has no layout
     figure.draw_without_rendering()
     lost = sum(was - now for was, now in zip(heights, _heights(figure), strict=True))
-    if lost > 0:
+    if abs(lost) >= 1:
         figure.set_figheight(figure.get_figheight() + lost / figure.dpi)
         figure.draw_without_rendering()
 
@@ -73,7 +76,7 @@ def _rooms(figure: "Figure") -> "list[tuple[Axes, Bbox]]":
     boxes = {axes: axes.get_tightbbox(for_layout_only=True) or axes.bbox for axes in figure.axes}
     found = []
     for axes, box in boxes.items():
-        own = [bar.ax for bar in [getattr(part, "colorbar", None) for part in axes.collections + axes.images] if bar]
+        own = [bar.ax for bar in [getattr(part, "colorbar", None) for part in [*axes.collections, *axes.images]] if bar]
         beyond = [at.x0 for other, at in boxes.items() if other not in own and at.x0 > (box.x0 + box.x1) / 2]
         right = min(beyond, default=figure.bbox.width) - GAP * figure.dpi
         found.append((axes, Bbox.from_extents(box.x0, box.y0, max(right, axes.bbox.x1), box.y1)))
@@ -102,7 +105,7 @@ def _fold(text: Any, room: float, *, upright: bool = False) -> None:
     while letters > 1 and whole.strip():
         box = text.get_window_extent()
         taken = box.height if upright else box.width
-        if taken <= room:
+        if taken <= DIFFERENT * room:
             return
         letters = min(letters - 1, int(letters * room / taken) + 1)
         lines = [textwrap.fill(line, max(letters, 1), break_long_words=False) for line in whole.split("\n")]

@@ -1,6 +1,6 @@
 """Heat maps and maps of kinds: a table as cells, row 0 on top."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST = 4.0  # inches of a map
+IN_CELL: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
 WORD_GAP = 0.04  # inches between the words of two cells
 VECTOR_CELLS = 4096  # above this a heat map is one embedded picture instead of one path per cell
 
@@ -71,25 +72,29 @@ def heatmap(
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
         name_ticks(axes, "y", rows, array.shape[0], offset)
-        name_ticks(axes, "x", columns, array.shape[1], offset)
-        place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
-        written = [
-            axes.text(j + offset, i + offset, text, color="white" if dark else INK, **place)
-            for i, j, text, dark in _cell_texts(array, texts, low, high, centre)
-        ]
+        written = list(_cell_texts(array, texts, low, high, centre))
         bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02, label=colour_label)
         bar.outline.set_visible(False)
         axes.set(title=title, xlabel=column_label, ylabel=row_label)
-        _make_room(written, axes, array.shape[1])
-    return settled(figure)
+        fold(figure)  # the names beside the axes say how much is left for those below
+        name_ticks(axes, "x", columns, array.shape[1], offset)
+        _make_room({text for *_, text, _ in written if len(text) > 1}, axes, array.shape[1])
+        settled(figure)
+        for i, j, text, dark in written:  # afterwards: no layout has to measure them
+            axes.text(j + offset, i + offset, text, color="white" if dark else INK, **IN_CELL)
+    return figure
 
 
-def _make_room(written: Sequence[Any], axes: "Axes", columns: int) -> None:
-    """Widen the figure until the widest word in a cell has room in it."""
+def _make_room(words: Collection[str], axes: "Axes", columns: int) -> None:
+    """Widen the figure until the widest word has room in a cell."""
+    if not words:
+        return
     figure: Any = axes.figure
-    fold(figure)
-    widest = max((text.get_window_extent().width for text in written if len(text.get_text()) > 1), default=0.0)
-    if (lacking := widest + WORD_GAP * figure.dpi - axes.bbox.width / columns) > 0 and widest:
+    figure.draw_without_rendering()
+    tried = axes.text(0, 0, "\n".join(words), **IN_CELL)
+    lacking = tried.get_window_extent().width + WORD_GAP * figure.dpi - axes.bbox.width / columns
+    tried.remove()
+    if lacking > 0:
         figure.set_figwidth(figure.get_figwidth() + lacking * columns / figure.dpi)
 
 
@@ -128,12 +133,13 @@ def tiles(
             axes.add_patch(_cell(i, j, _paler(colour[str(kind)], depth)))
             if not weak:
                 ink = "white" if _is_dark(_paler(colour[str(kind)], depth)) else INK
-                axes.text(j + 0.5, i + 0.5, f"{strong[i, j]:.0%}"[:-1], ha="center", va="center", fontsize=8, color=ink)
+                axes.text(j + 0.5, i + 0.5, f"{strong[i, j]:.0%}"[:-1], color=ink, **IN_CELL)
         axes.set(xlim=(0, table.shape[1]), ylim=(table.shape[0], 0), title=title)
         axes.set(xlabel=column_label, ylabel=row_label)
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
         name_ticks(axes, "y", rows, table.shape[0], 0.5)
+        fold(figure)
         name_ticks(axes, "x", columns, table.shape[1], 0.5)
         legend = [name for name in (*palette, *absent) if name in found]
         handles = [Patch(facecolor=colour[name], label=name) for name in legend]

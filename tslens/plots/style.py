@@ -24,6 +24,8 @@ LIGHT, DARK = "#F4F7FA", "#08306B"
 COLD, WARM = "#0072B2", "#D55E00"
 WIDEST = 6.2
 """Inches of a figure, at most: shown 400 pixels wide its smallest letters, of 8 points, have seven."""
+LINE = 0.13
+"""Inches of a line of text."""
 NAME = 24
 """Letters on a line of a row's name."""
 
@@ -116,12 +118,14 @@ def name_ticks(axes: "Axes", side: str, names: Sequence[Any] | None, count: int,
     if names is not None and len(names) != count:
         raise ValueError(f"{len(names)} names for {count} {'columns' if side == 'x' else 'rows'}")
     few = 48 if names is not None else 16
-    every = next(step for step in (1, 5, 10, 20, 50, 100, 500, count) if count <= few * step)
+    along = (axes.bbox.width if side == "x" else axes.bbox.height) / axes.figure.dpi  # inches
+    few = max(1, min(few, int(along / LINE)))
+    every = next(step for step in (1, 2, 5, 10, 20, 50, 100, 500, count) if count <= few * step)
     shown = range(0, count, every)
     labels = [printable(str(i if names is None else names[i])) for i in shown]
     axis = axes.xaxis if side == "x" else axes.yaxis
     axis.set_ticks([i + offset for i in shown], labels)
-    cell = axes.bbox.width / axes.figure.dpi * every / count  # inches
+    cell = along * every / count
     if side == "x" and 0.08 * max(map(len, labels)) > cell:  # a letter takes about 0.08
         axis.set_tick_params(rotation=90)
 
