@@ -88,7 +88,7 @@ def test_an_unknown_model_and_no_stories_are_said(run: Path, capsys: pytest.Capt
     assert main(["report", "--model", "tiny", "--shown", "0"]) == 2
     capsys.readouterr()
     assert main(["report", "--model", "tiny", "--shown", "41"]) == 2
-    assert capsys.readouterr().err.strip().endswith("give at most 40.")
+    assert capsys.readouterr().err.strip().endswith("give 40 or less.")
     assert main(["report", "--model", "tiny", *["--text", "A cat."] * 41]) == 2
     assert not (run / "report.html").exists()
 

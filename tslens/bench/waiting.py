@@ -33,6 +33,7 @@ def _run(size: Size) -> Measured:
         folder = Path(place)
         packed = pack(corpus(size.learnt), words, folder / "data", source="made")
         files.write_json(folder / runs.RECIPE, recipe.to_dict())
+        words.save(folder / runs.TOKENIZER)
         rows = Rows(packed, size.context, size.batch, recipe.seed)
         train_run(Run(recipe, folder, rows, list(corpus(size.learnt)[:8]), words, {}), World())
         shares = [record["waiting_share"] for record in runs.read_metrics(folder)]

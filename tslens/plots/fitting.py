@@ -1,6 +1,7 @@
 """Everything inside the figure: titles, labels and names folded to its width, legends below the axes, heights grown."""
 
 import textwrap
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,13 @@ ROW = 0.17  # inches of a row of a legend
 
 
 def folded(names: Iterable[Any], letters: int = NAME) -> list[str]:
-    """Names with line breaks, so that no line has more letters than these."""
-    return ["\n".join(textwrap.fill(line, letters) for line in str(name).split("\n")) for name in names]
+    """Names with line breaks, so that no line has more letters than these; a letter of East Asia counts as two."""
+    return ["\n".join(textwrap.fill(line, letters // _width(line)) for line in str(name).split("\n")) for name in names]
+
+
+def _width(text: str) -> int:
+    """How many columns the widest letter takes."""
+    return 2 if any(unicodedata.east_asian_width(letter) in "WF" for letter in text) else 1
 
 
 def row_height(names: Sequence[str], least: float) -> float:

@@ -48,7 +48,7 @@ def _doubt(twins: TwinsResult | None) -> str:
     """Why what exceeds every twin, or stands beside none, is not yet due to training; empty where it is."""
     if twins is None:
         return UNCOUNTED
-    exceed = [label for label in (WITH_ROLE, PREDICTING) if twins.exceeds(label)]
+    exceed = [label for label in (WITH_ROLE, PREDICTING) if label in twins.labels and twins.exceeds(label)]
     return "" if all(twins.leads[twins.place(label)] for label in exceed) else FEW.format(len(twins.twins))
 
 

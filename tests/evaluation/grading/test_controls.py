@@ -68,7 +68,7 @@ def test_a_good_judge_is_trusted_on_the_axes_that_controls_test(true, texts, sto
     table = result.to_frame().query("damage == 'with errors' and axis == 'grammar'")
     assert 3 < table["low"].item() < table["difference"].item() < table["high"].item() < 5
     assert table["stories"].item() == CONTROLS and table["decides"].item()
-    assert "grammar: trusted" in str(result) and len(result.figure().axes) == 1
+    assert "grammar trusted" in str(result) and len(result.figure().axes) == 1
     kept = ControlsResult.load(result.save(tmp_path))
     assert kept.trust == result.trust and torch.equal(kept.low, result.low)
 
