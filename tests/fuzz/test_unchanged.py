@@ -30,8 +30,9 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
 
 def ended(runner: Runner, place: Path, command: list[str]) -> str:
     """How a case ended if not as it shall; else empty."""
-    asks = " ".join(command).startswith(tuple(UNASKED))
-    case = in_folder(place, command, STOP if asks else 0.0)
+    line = " ".join(command)
+    asks, words = line.startswith(tuple(UNASKED)), max((w for w in BASES if line.startswith(w)), key=len, default="")
+    case = in_folder(place, words, command, STOP if asks else 0.0)
     report = runner.run(case)
     fails = command[0] in FAILS and report.code == 1
     judged = dataclasses.replace(report, code=0) if fails else report
