@@ -445,7 +445,7 @@ def test_a_loaded_model_says_which_own_texts_are_right(tmp_path, monkeypatch, ca
                 print(json.dumps(row | {"completion": f" {said}.", "model": who}), file=file)
     words = "eval grade --texts own.jsonl --rubric verdict --grader stories2M --out graded"
     assert cli.main(words.split()) == 0
-    assert "verdict: trusted" in capsys.readouterr().out
+    assert "verdict trusted" in capsys.readouterr().out
     found = GradesResult.load("graded")
     assert found.mean("knows", "verdict").low > found.mean("does not", "verdict").high + 0.5
 

@@ -30,7 +30,7 @@ LARGEST: dict[str, int] = {
     "--shown": 40,
 }
 """By option, or by command and option where they differ. A seed has none: it counts nothing."""
-DIGITS = 18  # of a number that is compared; a longer one is refused by `options.bounded`
+DIGITS = 18  # of a number that is shown
 
 
 def largest(command: str, option: str) -> int | None:
@@ -45,6 +45,10 @@ def refuse_beyond(command: Sequence[str], arguments: "ArgumentCollection") -> No
         hints |= {inner for hint in hints for inner in get_args(hint)}
         most = largest(" ".join(command), argument.name) if int in hints else None
         for token in argument.tokens:
-            short = re.fullmatch(rf"[+-]?\d{{1,{DIGITS}}}", token.value)
-            if most is not None and short and int(token.value) > most:
-                raise InputError(f"{argument.name} is {int(token.value):,}; give {most:,} or less.")
+            found = re.fullmatch(r"\+?0*(\d+)", token.value)
+            if most is None or not found:
+                continue
+            if len(found[1]) > DIGITS:
+                raise InputError(f"{argument.name} is a number of {len(found[1]):,} digits; give {most:,} or less.")
+            if int(found[1]) > most:
+                raise InputError(f"{argument.name} is {int(found[1]):,}; give {most:,} or less.")
