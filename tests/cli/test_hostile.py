@@ -53,10 +53,13 @@ def test_a_message_is_one_short_line_of_plain_text(capsys):
 
 
 def test_whole_numbers_that_no_index_can_be(tiny, capsys):
-    for option in ("--limit", "--twins"):
+    for option, most in (("--limit", "100,000,000"), ("--twins", "9,999")):
         words = ["analyze", "residuals", "--model", "tiny", "--stories", "tales.txt", option, str(sys.maxsize + 1)]
-        assert f"for {option}. A whole number of over {sys.maxsize:,} is given" in line(capsys, *words)
-    assert f"over {sys.maxsize:,}" in line(capsys, "stories", "make", "--n", "9" * 4000)
+        assert f"{option} is a number of 19 digits; give {most} or less." in line(capsys, *words)
+    assert "--n is a number of 4,000 digits; give 100,000,000" in line(capsys, "stories", "make", "--n", "9" * 4000)
+    for seed in (str(sys.maxsize + 1), "9" * 4000):  # which has no bound of its own
+        words = ["generate", "--model", "tiny", "--seed", seed]
+        assert f"for --seed. A whole number of over {sys.maxsize:,} is given" in line(capsys, *words)
 
 
 @pytest.mark.parametrize(
