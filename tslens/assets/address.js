@@ -81,7 +81,7 @@ function goTo(place) {
   place.focus({ preventScroll: true });
 }
 
-const saidBy = (hash) => new Map(hash.includes("=") ? [...new URLSearchParams(hash.slice(1))].filter(([key]) => key in SECTIONS) : []);
+const saidBy = (hash) => new Map(hash.includes("=") ? [...new URLSearchParams(hash.slice(1))].filter(([key]) => Object.hasOwn(SECTIONS, key)) : []);
 
 function readAddress() {
   live = true;

@@ -1,7 +1,6 @@
 """Everything inside the figure: titles, labels and names folded to its width, legends below the axes, heights grown."""
 
 import textwrap
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +20,10 @@ ROW = 0.17  # inches of a row of a legend
 
 def folded(names: Iterable[Any], letters: int = NAME) -> list[str]:
     """Names with line breaks, so that no line has more letters than these; a letter of East Asia counts as two."""
-    return ["\n".join(textwrap.fill(line, letters // _width(line)) for line in str(name).split("\n")) for name in names]
+    from rich.cells import cell_len
 
-
-def _width(text: str) -> int:
-    """How many columns the widest letter takes."""
-    return 2 if any(unicodedata.east_asian_width(letter) in "WF" for letter in text) else 1
+    lines = ([(line, max([1, *map(cell_len, line)])) for line in str(name).split("\n")] for name in names)
+    return ["\n".join(textwrap.fill(line, letters // wide) for line, wide in name) for name in lines]
 
 
 def row_height(names: Sequence[str], least: float) -> float:
