@@ -72,6 +72,8 @@ def test_models_continue_the_same_beginnings(result, tmp_path):
         t for own in result.continuations for t in own
     }
     assert list(result.summary()["texts"]) == [2, 2]
+    said = re.match(r"Words written after a beginning, on average of 2: <b>0</b> (\d+) \((-?\d+) to", str(result))
+    assert said and int(said[1]) == round(result.words[0].double().mean().item())
     again = BeginningsResult.load(result.save(tmp_path))
     assert torch.equal(again.words, result.words) and again.continuations == result.continuations
 

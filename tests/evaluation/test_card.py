@@ -188,6 +188,20 @@ def made_card(bits: list[float], names: list[str]) -> CardResult:
     )
 
 
+def test_a_card_says_first_which_axes_are_above_chance_and_twins() -> None:
+    card = made_card([3.0, 1.0], ["r@1", "r@2"])  # grammar 0.5 and 0.9, order 0.9 and 0.5; the first trains on order
+    said = "Axes of minimal pairs above chance (no untrained twin was scored): r@1 none; r@2 grammar."
+    assert str(card).startswith(said)
+    twin = {
+        name: torch.cat([getattr(card, name), torch.tensor([[0.86, 0.5, nan]])]) for name in ("value", "low", "high")
+    }
+    names = [*card.models, "permuted twin 0 of r@2"]
+    fields = {"models": names, "twins": names[-1:], "step": torch.tensor([1, 2, -1]), **twin}
+    fields |= {name: torch.ones(3) for name in ("bits_per_byte", "bits_low", "bits_high")}
+    none = "Axes of minimal pairs above chance and every untrained twin: r@1 none; r@2 none."
+    assert dataclasses.replace(card, **fields).headline() == none
+
+
 def test_ranks_beside_the_loss(tmp_path: Path) -> None:
     run = made_card([3.0, 2.0, 1.5, 1.0, 0.9], [f"r@{step}" for step in STEPS])
     ranked = run.ranks()

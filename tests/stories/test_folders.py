@@ -10,7 +10,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from tslens.stories.pages import MOST_ROWS, rows_at_once
+from tslens.errors import InputError
+from tslens.stories.pages import MOST_ROWS, refuse_repeats, rows_at_once
 from tslens.stories.sources import find_source
 
 Refused = Callable[[str], AbstractContextManager[None]]
@@ -71,6 +72,33 @@ def test_a_story_too_long_is_not_read_for_all_rows_at_once(repeated: Path) -> No
     said, grown = read_apart(repeated)
     assert said == f"{repeated}, row 1: 'text' has a text of over 16 MiB; give a story a row"
     assert grown < 600 * MIB
+
+
+def test_a_folder_whose_rows_repeat_a_long_story_is_refused(repeated: Path) -> None:
+    said, grown = read_apart(repeated.parent)
+    assert said.startswith(
+        f"{repeated}, rows 1 to 100: 'text' repeats its texts to 2,097,152,000 bytes, and at most"
+    ), said
+    assert grown < 300 * MIB
+
+
+def test_repeated_texts_are_counted_within_lists_and_structs(tmp_path: Path) -> None:
+    told = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array([0] * 99 + [1, None]), pyarrow.array(["x" * 12 * MIB, "é"])
+    )
+    listed = pyarrow.ListArray.from_arrays(pyarrow.array([0, 50, 101], pyarrow.int32()), told)
+    for name, column in {"l.list.element": listed, "s.t": pyarrow.StructArray.from_arrays([told], ["t"])}.items():
+        path = tmp_path / f"{name}.parquet"
+        pyarrow.parquet.write_table(pyarrow.table({name[0]: column}), path, store_schema=False)
+        with pytest.raises(InputError, match=f"'{name}' repeats its texts to {99 * 12 * MIB + 2:,} bytes"):
+            refuse_repeats(path, pyarrow.parquet.read_metadata(path))
+
+
+def test_short_texts_that_repeat_are_read(tmp_path: Path) -> None:
+    """Two mebibytes of dictionary times 1,000 rows could be more than is allowed, and are not."""
+    texts = [f"{i} {'x' * 2_000}" for i in range(1_000)]
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), tmp_path / "train.parquet")
+    assert list(find_source(str(tmp_path))) == texts
 
 
 def test_rows_at_once_follow_from_the_largest_page(tmp_path: Path) -> None:

@@ -98,6 +98,12 @@ class BeginningsResult(Result):
             rows.append((model, len(words), length.estimate, length.low, length.high, int((words == 0).sum())))
         return pd.DataFrame(rows, columns=["model", "texts", "words", "low", "high", "empty"])
 
+    def headline(self) -> str:
+        """The words that each model writes after a beginning."""
+        found = zip(*(self.summary()[name] for name in ("model", "words", "low", "high")), strict=True)
+        each = ", ".join(f"{model} {words:.0f} ({low:.0f} to {high:.0f})" for model, words, low, high in found)
+        return f"Words written after a beginning, on average of {len(self.beginnings)}: {each}."
+
     def text(self) -> str:
         """All texts for reading: each beginning, then the continuation by each model and the story's own ending."""
         return "\n\n".join(
@@ -133,7 +139,7 @@ class BeginningsResult(Result):
         (folder / "side_by_side.txt").write_text(self.text() + "\n", encoding="utf-8")
 
     def __str__(self) -> str:
-        return f"{self.text()}\n\n{super().__str__()}"
+        return "\n\n".join([self.headline(), self.text(), self._table(40)])
 
 
 def continued(

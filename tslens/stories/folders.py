@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tslens.errors import InputError
 from tslens.paths import MOST_WHOLE, contents, refuse_large
-from tslens.stories.pages import rows_at_once
+from tslens.stories.pages import refuse_repeats, rows_at_once
 
 MOST_HEAD = 512 * 2**10
 """Bytes of a card's head in YAML; one of hundreds of configurations has about 100,000."""
@@ -18,7 +18,7 @@ CARDS = ("README.md", ".huggingface.yaml")
 
 def check_folder(folder: Path) -> None:
     """InputError for a card whose head is too long or refers to its own parts, and for a Parquet file with too large a
-    page."""
+    page or group of rows."""
     for name in CARDS:
         if (folder / name).is_file():
             _check_card(folder / name)
@@ -65,4 +65,6 @@ def _check_pages(path: Path) -> None:
     import pyarrow.parquet
 
     with contextlib.suppress(pyarrow.ArrowException, OSError):  # of what is no Parquet: `datasets` says so
-        rows_at_once(path, pyarrow.parquet.read_metadata(path))
+        metadata = pyarrow.parquet.read_metadata(path)
+        rows_at_once(path, metadata)
+        refuse_repeats(path, metadata)

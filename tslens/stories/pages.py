@@ -8,10 +8,13 @@ from tslens.errors import InputError
 from tslens.paths import reading
 
 if TYPE_CHECKING:
+    import pyarrow
     import pyarrow.parquet as parquet
 
 MOST_PAGE = 128 * 2**20
 """Bytes of a page as decompressed. Writers make pages of a mebibyte, or of about a thousand values."""
+MOST_GROUP = 2**30
+"""Bytes of the texts of a column in a group of rows, as written out."""
 MOST_ROWS = 512
 """Rows that are read at once."""
 STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, STRUCT = 0, 1, 2, 3, 7, 8, 12
@@ -39,6 +42,46 @@ def rows_at_once(path: Path, metadata: "parquet.FileMetaData", column: str | Non
                     largest = max(largest, size)
             row += group.num_rows
     return min(MOST_ROWS, max(1, MOST_PAGE // largest))
+
+
+def refuse_repeats(path: Path, metadata: "parquet.FileMetaData") -> None:
+    """InputError for a group of rows whose texts stand once in a dictionary and take over `MOST_GROUP` bytes when they
+    are written out: `datasets` does that for whole groups."""
+    import pyarrow.parquet
+
+    row = 1
+    for i in range(metadata.num_row_groups):
+        group = metadata.row_group(i)
+        for chunk in (group.column(j) for j in range(group.num_columns)):
+            name, size = chunk.path_in_schema, chunk.total_uncompressed_size
+            if (
+                chunk.physical_type != "BYTE_ARRAY"
+                or not chunk.has_dictionary_page
+                or size * chunk.num_values < MOST_GROUP
+            ):
+                continue
+            with pyarrow.parquet.ParquetFile(path, read_dictionary=[name]) as file:
+                (column,) = file.read_row_group(i, columns=[name]).columns
+            if (written := sum(map(_written_out, column.chunks))) > MOST_GROUP:
+                raise InputError(
+                    f"{path}, rows {row:,} to {row + group.num_rows - 1:,}: {name!r} repeats its texts to {written:,} "
+                    f"bytes, and at most {MOST_GROUP // 2**20:,} MiB are read at once; give that file itself, which is "
+                    "read in parts"
+                )
+        row += group.num_rows
+
+
+def _written_out(array: "pyarrow.Array") -> int:
+    """The bytes of a column's texts, each as often as it stands there."""
+    import pyarrow
+    import pyarrow.compute
+
+    if pyarrow.types.is_dictionary(array.type):
+        lengths = pyarrow.compute.binary_length(array.dictionary).take(array.indices)
+        return int(pyarrow.compute.sum(lengths.cast("int64")).as_py() or 0)
+    if pyarrow.types.is_nested(array.type):
+        return sum(map(_written_out, array.flatten() if pyarrow.types.is_struct(array.type) else [array.values]))
+    return int(array.nbytes)
 
 
 def _sizes(file: BinaryIO, path: Path, chunk: "parquet.ColumnChunkMetaData") -> Iterator[int]:

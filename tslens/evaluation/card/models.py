@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.errors import InputError
+from tslens.evaluation.card.finding import BY_PAIRS, CHANCE, PAIRS, headline
 from tslens.evaluation.card.reference import AXES as TEXT_AXES
 from tslens.evaluation.card.reference import NOT_MEASURED
 from tslens.evaluation.card.texts import TextsCardResult
@@ -26,15 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-PAIRS, TEXTS = "pairs", "texts"
-BY_PAIRS = {
-    "grammar": "whether it writes such forms itself.",
-    "consistency": "whether it keeps to what was said beyond two sentences.",
-    "entities": "more than two things and three characters.",
-    "plot": "any plot longer than a cause and its effect.",
-    "order": "why an order is right; it says nothing of models trained on shuffled stories.",
-}
-"""What the minimal pairs of each axis do not measure."""
+TEXTS = "texts"
 NOTHING = stats.Interval(np.nan, np.nan, np.nan, 0.95, "no texts")
 FEWEST = 5
 """Models of which a rank correlation has an interval."""
@@ -118,6 +111,10 @@ class CardResult(Result):
         runs = [model.rpartition("@")[0] or model for model, used in zip(self.models, use, strict=True) if used]
         return len(set(runs)) < len(runs)
 
+    def headline(self) -> str:
+        """The axes of minimal pairs on which each trained model is above chance and above every untrained twin."""
+        return headline(self)
+
     def figure(self) -> "Figure":
         """The rows by pairs, with intervals; over a run's snapshots, its lines over steps."""
         return self.drawn(PAIRS)
@@ -138,7 +135,7 @@ class CardResult(Result):
             steps = self.step[order].clamp(min=1)
             return plots.lines(series, steps, bands=bands, x_label="steps", y_label=label, log_x=True)
         columns = {m: (self.value[k, at], self.low[k, at], self.high[k, at]) for k, m in enumerate(self.models)}
-        return plots.intervals(names, columns, threshold=0.5 if by == PAIRS else 0.0, x_label=label)
+        return plots.intervals(names, columns, threshold=CHANCE if by == PAIRS else 0.0, x_label=label)
 
     def __str__(self) -> str:
         if int((~self.bits_per_byte.isnan().numpy() & self.trained).sum()) < 3:
