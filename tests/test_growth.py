@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tslens.errors import InputError
-from tslens.growth import MOST_STEPS, MOST_TIMES, refuse_growth, times
+from tslens.growth import MOST_STEPS, MOST_TIMES, _times_of_all, refuse_growth, times
 from tslens.tokenizer import Tokenizer
 
 LETTERS = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
@@ -71,6 +71,28 @@ REAL = {
     "T5": {"normalizer": sequence(SALAM, replace(" {2,}", "▁", "Regex")), "pre_tokenizer": META, "decoder": META},
     "CLIP": {"normalizer": sequence({"type": "NFC"}, replace(r"\s+", " ", "Regex"), {"type": "Lowercase"})},
     "GPT-NeoX": {"normalizer": {"type": "NFC"}, "pre_tokenizer": LETTERS, "decoder": LETTERS},
+    "quotes and spaces by hand": {
+        "normalizer": sequence(
+            {"type": "NFKC"},
+            *(replace(*step, "Regex") for step in [("[“”„«»]", '"'), ("[‘’‚`´]", "'"), ("[–—―]", "-"), ("…", "...")]),
+            *(
+                replace(*step, "Regex")
+                for step in [(r"\s+", " "), (r"^\s+|\s+$", ""), (r"\.{4,}", "..."), ("!{2,}", "!")]
+            ),
+            *(replace(*step) for step in [("&", " and "), ("%", " percent"), ("\t", "    "), ("@", " at ")]),
+        ),
+        "pre_tokenizer": LETTERS,
+    },
+    "letters of Persian": {
+        "normalizer": sequence(
+            *({"type": name} for name in ("NFKC", "Lowercase")),
+            *(
+                replace(*step, "Regex")
+                for step in [("[إأٱآ]", "ا"), ("[يى]", "ی"), ("ك", "ک"), ("ة", "ه"), ("[ؤ]", "و")]
+            ),
+        ),
+        "pre_tokenizer": LETTERS,
+    },
     "BERT": {"normalizer": {"type": "BertNormalizer"}, "model": {"continuing_subword_prefix": "##"}},
 }
 
@@ -87,6 +109,24 @@ def test_the_growth_of_a_step_counts_bytes() -> None:
     assert times(replace("ab", "abc")) == 1.5 and times(replace("", "ab")) == 3
     assert times({"type": "Prepend", "prepend": "▁"}) == 4
     assert times(SALAM) == 33
+    for pattern in (r"\s+", "[^a-z]", r"\.{4,}", "ab+c$", r"[\]x]|!"):
+        assert times(replace(pattern, "xyz", "Regex")) == 3, pattern
+    for pattern in ("x*", "(?=.)", "x?", "", "a|", r"\b", "x{0,3}", "x{,3}", "^", "(ab)", "[", r"a+?", r"\Z"):
+        assert times(replace(pattern, "xyz", "Regex")) == 4, pattern
+
+
+@pytest.mark.parametrize(
+    ("steps", "most"),
+    [
+        ([replace("a", "bcd"), replace("e", "fg")], 3),  # no letter is replaced twice
+        ([replace("a", "bb"), replace("b", "aa")], 4),
+        ([replace("a", "bb"), {"type": "NFKC"}, replace("c", "dd")], 44),
+        ([replace("a", "b" * 120), *[replace("b", "b" * 120)] * 2], 120**3),
+        ([replace("a", "b" * 120), replace("c", "d" * 120), replace("d", "e" * 120)], 120**2),
+    ],
+)
+def test_replacements_in_a_row_multiply_where_one_replaces_what_another_wrote(steps: list[Any], most: int) -> None:
+    assert _times_of_all(steps) == most
 
 
 LOAD = """

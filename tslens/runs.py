@@ -158,6 +158,7 @@ RECORDED: dict[str, type] = {
     "kind": str,
     "tokenizer": str,
     "tokenizer_sha256": str,
+    "eos": str,
     "step": int,
     "steps": int,
     "tokens": int,

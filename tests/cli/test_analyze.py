@@ -74,6 +74,10 @@ def test_out_keeps_what_others_put_there_and_replaces_what_it_wrote_itself(
     shutil.rmtree(tmp_path / "on-stories")
     (tmp_path / "on-stories").touch()
     refused("on-stories is a file where a folder is needed")
+    (tmp_path / "on-stories").unlink()
+    (tmp_path / "RolesResult").rename(tmp_path / "elsewhere")
+    (tmp_path / "RolesResult").symlink_to("elsewhere")
+    refused("RolesResult is a file or a link where a folder is needed")
 
 
 def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(

@@ -87,6 +87,8 @@ def test_a_fraction_is_no_whole_number(tiny, capsys, given):
     assert line(capsys, *words, "--limit", given) == f"tslens: --limit takes a whole number; {given!r} is none."
     assert line(capsys, *words, f"--limit={given}").startswith("tslens: --limit takes a whole number")
     assert main([*words, "--limit", "+3"]) == 0
+    several = ["eval", "cost", "--shape", "16x1x2", "--vocabulary", "300", "--batch", "1", "--batch", given]
+    assert line(capsys, *several) == f"tslens: --batch takes a whole number; {given!r} is none."
 
 
 @pytest.mark.parametrize("text", ["[1]\n", "x\n", '{"step": 1}\n[1]\n', '{"step": "x"}\n'])

@@ -126,6 +126,7 @@ def test_top_k_and_top_p_keep_what_they_should():
     assert reach(top_p=0.51) == {0, 1}
     assert reach(top_p=0.81) == {0, 1, 2}
     assert reach(temperature=0.01) == {0}
+    assert reach(top_p=1e-320) == {0}  # 0 in single precision
 
 
 def test_draws_follow_the_probabilities():

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tokenizers
 import torch
+from tokenizers import decoders, normalizers
 
 from tests.models.test_huggingface import LINEAR, LLAMA3, saved, tiny
 from tests.models.test_llama2c import write_model, write_tokenizer
@@ -309,6 +311,36 @@ def test_a_model_of_llama2c_goes_back_as_it_was(tmp_path: Path) -> None:
     one, two = models.story_tokenizer_of(ours), models.story_tokenizer_of(again)
     for text in ("the abba and the bab.", "é 日 x"):
         assert one.encode([text]) == two.encode([text])
+
+
+def underscored(space: str = "▁") -> Tokenizer:
+    """SentencePiece's BPE as transformers keeps Llama's: `▁` for a space, bytes, and an end that is not BOS."""
+    backend = tokenizers.Tokenizer(tokenizers.models.BPE(byte_fallback=True, unk_token="<unk>"))
+    names = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=290, special_tokens=names, show_progress=False)
+    signs = [normalizers.Prepend(space), normalizers.Replace(" ", space)]
+    backend.normalizer = normalizers.Sequence(signs)
+    plain = [decoders.Replace(space, " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    backend.decoder = decoders.Sequence(plain)
+    backend.train_from_iterator(["the abba and the bab."] * 20, trainer)
+    return Tokenizer(backend, "<s>", "</s>")
+
+
+def test_a_tokenizer_of_sentencepiece_is_llama2cs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = underscored()
+    ours = made(replace(LLAMA, d_vocab=own.size), own)
+    again = models.load(f"llama2c:{to_llama2c(ours, tmp_path / 'out') / 'model.bin'}")
+    assert "llama2.c ends a text at <s> alone, and this model may end it with </s>." in capsys.readouterr().err
+    theirs = models.story_tokenizer_of(again)
+    for text in ("the abba and the bab.", "bab the  é 日 x"):
+        assert theirs.encode([text]) == own.encode([text]) and theirs.decode(theirs.encode([text])[0]) == text
+
+
+def test_a_tokenizer_without_a_space_is_none_of_llama2cs(tmp_path: Path, refused: Any) -> None:
+    other = underscored("_")
+    with refused("llama2.c has no form for this tokenizer: it needs one token for a space"):
+        to_llama2c(made(replace(LLAMA, d_vocab=other.size), other), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

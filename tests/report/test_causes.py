@@ -1,6 +1,7 @@
 """The causal check of heads on the page: names, the order of heads, what is kept and what is left out."""
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -84,7 +85,7 @@ def test_an_unnamed_head_that_matters_is_first_and_a_name_that_nothing_misses_is
 
 def test_the_table_has_a_row_for_every_head(checked: Causes) -> None:
     rows = re.findall(r"<tr>(?!<th)(.*?)</tr>", table(checked))
-    assert len(rows) == 6 and 'data-choose="5">0.5</a>' in rows[0] and "matters, and has no name" in rows[0]
+    assert len(rows) == 6 and 'href="#head=0.5">0.5</a>' in rows[0] and "matters, and has no name" in rows[0]
     assert "+0.300</b><span>[0.294, 0.306]</span>" in rows[0]
     previous = next(row for row in rows if ">0.0</a>" in row)
     assert "writes NOUN" in previous and "+0.100</b>" in previous and "position decides" in previous
@@ -170,7 +171,7 @@ def test_heads_that_matter_lead_only_where_untrained_twins_have_fewer(
 def test_of_many_heads_the_first_are_listed_and_all_have_a_sentence(made: Callable[..., ReportData]) -> None:
     causes = made(layers=4, heads=8).causes
     assert causes is not None and len(sentences(causes)) == 32
-    assert "Not listed: 8 heads." in table(causes) and table(causes).count("data-choose") == 24
+    assert "Not listed: 8 heads." in table(causes) and table(causes).count("#head=") == 24
 
 
 # What is computed, kept and left out
@@ -300,8 +301,12 @@ def test_roles_lead_by_what_swaps_leave(made: Callable[..., ReportData], checked
 def test_a_row_opens_its_head(opener: Callable[[Path], Any], made: Callable[..., ReportData], tmp_path: Path) -> None:
     data = made(layers=3, heads=4)
     page = opener(report.write(report.draw(data), tmp_path / "report.html"))
-    page.click('.causes a[data-choose="6"]')
+    page.click('.causes a[href="#head=1.2"]')
     assert page.one("#head-detail h3").text.startswith("Layer 1, head 2")
     assert data.causes is not None
     assert page.one("#head-cause").text == sentences(data.causes)[6]
+    page("history.back()")
+    page.until("!document.querySelector('#head-detail h3').textContent.startsWith('Layer 1, head 2')")
+    time.sleep(0.4)  # in which an address would be written
+    assert page("return location.hash") == ""
     assert page.complaints() == []

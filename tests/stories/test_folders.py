@@ -4,8 +4,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from pathlib import Path
 
+import huggingface_hub
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -109,14 +111,17 @@ def test_rows_at_once_follow_from_the_largest_page(tmp_path: Path) -> None:
     assert rows_at_once(path, read, "text") == rows_at_once(path, read) == 127  # of a mebibyte and twelve bytes more
 
 
+PARTS = [f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in pairwise("abcdefgh")]
+BOMB = "a: &a {x: 1}\n" + "".join(PARTS)
 HEAD = "---\nconfigs:\n- config_name: default\n"
 
 
 @pytest.mark.parametrize(
     ("card", "said"),
     [
-        (f"{HEAD}a: &a [x]\nb: &b [*a, *a]\n---\n", r"README\.md, line 5: \*a stands for another part of the card"),
-        ("\n---\na: &a {x: 1}\nb: {<<: *a}\n---\n", r"README\.md, line 4: \*a stands for another part"),
+        (HEAD + BOMB + "---\n", r"README\.md: the parts of its head that \* stands for, .* longer than 512 KiB"),
+        (HEAD + BOMB.replace("[", "{<<: [").replace("]", "]}") + "---\n", r"README\.md: the parts of its head that \*"),
+        (f"{HEAD}a: &a [*a]\n---\n", r"README\.md: the parts of its head that \* stands for"),
         (f"{HEAD}a: {'x' * 512 * 2**10}\n---\n", r"README\.md: its head in YAML has over 512 KiB"),
         ("---" + "\n" * 300_000, r"README\.md: its head in YAML has .* 1,000 empty lines"),
     ],
@@ -134,4 +139,15 @@ def test_a_card_that_grows_or_has_no_end_is_refused(tmp_path: Path, refused: Ref
 def test_other_cards_are_read(tmp_path: Path, card: str) -> None:
     (tmp_path / "train.txt").write_text("Tom ran.\n")
     (tmp_path / "README.md").write_text(card)
+    assert list(find_source(str(tmp_path))) == ["Tom ran."]
+
+
+def test_a_card_that_names_the_same_files_twice_is_read(tmp_path: Path) -> None:
+    """As the hub's own writer does."""
+    files = [{"split": "train", "path": "*.txt"}]
+    named = [{"config_name": name, "data_files": files, "default": name == "one"} for name in ("one", "two")]
+    head = huggingface_hub.DatasetCardData(configs=named).to_yaml()
+    assert "&id001" in head and "*id001" in head
+    (tmp_path / "train.txt").write_text("Tom ran.\n")
+    (tmp_path / "README.md").write_text(f"---\n{head}\n---\n")
     assert list(find_source(str(tmp_path))) == ["Tom ran."]

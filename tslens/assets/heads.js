@@ -19,8 +19,7 @@ function headsSection({ heads, stories, vocabulary }) {
   if (view.withAttention.length) view.large = largeAttention(view);
   drawThumbnails(view);
   paintHeads(view);
-  document.querySelectorAll("[data-choose]").forEach((link) => link.addEventListener("click", () => selectHead(view, Number(link.dataset.choose), false)));
-  selectHead(view, heads.start, false);
+  showHead(view, heads.start);
   followAddress(view, stories);
 }
 
@@ -28,7 +27,7 @@ function headsSection({ heads, stories, vocabulary }) {
 // are shown, and the view beside that of one head: all heads of its layer, or the large one.
 function followAddress(view, stories) {
   view.number = (story) => stories.indexOf(story);
-  follow("head", (value) => { const head = placeOf(value, view.layers, view.width) ?? view.heads.start; if (head !== view.head) selectHead(view, head, false); });
+  follow("head", (value) => { const head = placeOf(value, view.layers, view.width) ?? view.heads.start; if (head !== view.head) showHead(view, head); });
   follow("role", (value) => { const role = view.heads.roles.findIndex(({ name }) => name === value); view.lit = role === -1 ? null : role; paintHeads(view); });
   follow("story", (value) => {
     const of = stories.findIndex((_, i) => String(i) === value), story = Math.max(0, view.withAttention.indexOf(stories[of]));
@@ -133,16 +132,21 @@ function moveHead(view, event, l, h) {
   selectHead(view, clamp(to[0], 0, view.layers - 1) * view.width + clamp(to[1], 0, view.width - 1), true);
 }
 
+// The reader chooses a head; where an address does, it is shown alone.
 function selectHead(view, head, focus) {
+  showHead(view, head);
+  if (focus) view.cells[head].focus({ preventScroll: true });
+  tell("head", `${Math.floor(head / view.width)}.${head % view.width}`);
+}
+
+function showHead(view, head) {
   view.cells[view.head].setAttribute("tabindex", -1);
   view.cells[view.head].removeAttribute("aria-selected");
   view.head = head;
   view.cells[head].setAttribute("tabindex", 0);
   view.cells[head].setAttribute("aria-selected", "true");
-  if (focus) view.cells[head].focus({ preventScroll: true });
   showEvidence(view);
   showAttention(view);
-  tell("head", `${Math.floor(head / view.width)}.${head % view.width}`);
 }
 
 function paintHeads(view) {

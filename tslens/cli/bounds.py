@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, get_args
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from cyclopts import ArgumentCollection
+    from cyclopts import Argument, ArgumentCollection
 
 STORIES, TEXTS, TOKENS, VOCABULARY = 100_000_000, 10_000, 1_000_000, 1_000_000
 LARGEST: dict[str, int] = {
     **dict.fromkeys(("--limit", "--fit-limit", "--reference-limit", "--checked", "stories make --n"), STORIES),
     **dict.fromkeys(("--n", "--completions", "--samples", "--again", "--tries", "--pairs"), TEXTS),
     "stories ask --n": 1_000_000,
+    "generate --n": 100_000,
     **dict.fromkeys(("--tokens", "--max-new-tokens", "--limit-tokens", "--thinking", "--span"), TOKENS),
     **dict.fromkeys(("--vocab", "--vocabulary", "--keep", "--top-k", "--width", "--active"), VOCABULARY),
     **dict.fromkeys(("--steps", "--at-least", "--fewest"), 1_000_000),
@@ -38,12 +39,16 @@ def largest(command: str, option: str) -> int | None:
     return LARGEST.get(f"{command} {option}", LARGEST.get(option))
 
 
+def is_whole_number(argument: "Argument") -> bool:
+    """Whether an option takes a whole number, or several."""
+    hints = {argument.resolved_hint, *get_args(argument.resolved_hint)}
+    return int in hints | {inner for hint in hints for inner in get_args(hint)}
+
+
 def refuse_beyond(command: Sequence[str], arguments: "ArgumentCollection") -> None:
     """InputError for a whole number beyond the largest value of its option."""
     for argument in arguments:
-        hints = {argument.resolved_hint, *get_args(argument.resolved_hint)}
-        hints |= {inner for hint in hints for inner in get_args(hint)}
-        most = largest(" ".join(command), argument.name) if int in hints else None
+        most = largest(" ".join(command), argument.name) if is_whole_number(argument) else None
         for token in argument.tokens:
             found = re.fullmatch(r"\+?0*(\d+)", token.value)
             if most is None or not found:

@@ -116,6 +116,8 @@ def _move(source: Path, target: Path) -> list[str]:
         refuse_input(place)
         if in_the_way := [above for above in place.parents if above.is_file()]:
             raise InputError(f"{in_the_way[0]} is a file where a folder is needed. Give --out another.")
+        if new.is_dir() and (place.is_symlink() or place.is_file()):
+            raise InputError(f"{place} is a file or a link where a folder is needed. Give --out another.")
         if place.is_dir() and not (new.is_dir() and is_saved(place)):
             raise InputError(f"{place} is a folder that holds no saved result: it would be lost. Give --out another.")
     for number, (new, place) in enumerate(pairs):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from cyclopts import Parameter, validators
 
-from tslens.cli.bounds import refuse_beyond
+from tslens.cli.bounds import is_whole_number, refuse_beyond
 from tslens.errors import InputError
 from tslens.paths import refuse_no_text
 
@@ -65,7 +65,7 @@ def refuse_unmeant(_app: object, command: Sequence[str], arguments: "ArgumentCol
             refuse_no_text(token.value)
         if argument.resolved_hint in (Path, Path | None) and any(not token.value for token in argument.tokens):
             raise InputError(f"{argument.name} is empty; give a path.")
-        if argument.resolved_hint in (int, int | None):
+        if is_whole_number(argument):
             for token in argument.tokens:
                 if re.match(r"[+-]?[\d.]", token.value) and not re.fullmatch(r"[+-]?\d+", token.value):
                     raise InputError(f"{token.keyword or argument.name} takes a whole number; {token.value!r} is none.")

@@ -33,8 +33,10 @@ def token_log_probabilities(
     precision: str = "float32",
     batch_tokens: int = 1024,
     what: str = "lines",
+    ends: Sequence[int] = (),
 ) -> list[Float[Tensor, " token"]]:
-    """The log-probability of each token of every line after the first, in nats, in double precision.
+    """The log-probability of each token of every line after the first, in nats, in double precision; `ends` as in
+    `forward.token_losses`.
 
     Lines of like length are read together, `batch_tokens` with their padding at a time.
     """
@@ -44,7 +46,7 @@ def token_log_probabilities(
         tokens = torch.zeros(len(group), len(lines[group[-1]]), dtype=torch.long)
         for place, i in enumerate(group):
             tokens[place, : len(lines[i])] = torch.tensor(lines[i])
-        read = -forward.token_losses(model, tokens.to(device), dtype=dtype).cpu().double()
+        read = -forward.token_losses(model, tokens.to(device), dtype=dtype, ends=ends).cpu().double()
         found |= {i: read[place, : len(lines[i]) - 1] for place, i in enumerate(group)}
     return [found[i] for i in range(len(lines))]
 

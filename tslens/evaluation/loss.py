@@ -115,7 +115,7 @@ def loss(
     read = scan.batches(stories, tokenizer, context=context + 1, batch_tokens=batch_tokens, end=True)
     with bar("loss", stories) as shown:
         for batch in read:
-            losses = forward.token_losses(model, batch.tokens.to(device), dtype=dtype).cpu()
+            losses = forward.token_losses(model, batch.tokens.to(device), dtype=dtype, ends=tokenizer.ends).cpu()
             mask = batch.mask[:, 1:]
             lengths = mask.sum(1)
             sums = torch.where(mask, losses, 0.0).double().sum(1)

@@ -1,6 +1,6 @@
 """Cross-entropy losses that never hold all logits at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -132,11 +132,16 @@ def targets_of(tokens: Tensor, mask: Tensor | None) -> Int[Tensor, "batch pos_mi
 
 
 def token_losses(
-    model: "LanguageModel", tokens: Int[Tensor, "batch pos"], *, dtype: torch.dtype = torch.float32
+    model: "LanguageModel",
+    tokens: Int[Tensor, "batch pos"],
+    *,
+    dtype: torch.dtype = torch.float32,
+    ends: Sequence[int] = (),
 ) -> Float[Tensor, "batch pos_minus_1"]:
-    """Cross-entropy in nats of each token but the first, without gradients."""
+    """Cross-entropy in nats of each token but the first, without gradients; of one of several `ends` of a story, that
+    of any of them: models end stories with the one that they were trained on, whichever their tokenizer names."""
     with torch.no_grad():
-        return per_token_loss(model, *_predictions(model, tokens, None, dtype), dtype)
+        return per_token_loss(model, *_predictions(model, tokens, None, dtype), dtype, ends)
 
 
 def per_token_loss(
@@ -144,11 +149,14 @@ def per_token_loss(
     final: Float[Tensor, "batch pos d_model"],
     targets: Int[Tensor, "batch pos"],
     dtype: torch.dtype,
+    ends: Sequence[int] = (),
 ) -> Float[Tensor, "batch pos"]:
-    """Cross-entropy in nats of each target from normalised residuals, a few logits at a time, without gradients."""
-    rows, wanted = final.flatten(0, 1), targets.flatten()
-    parts = [
-        F.cross_entropy(unembed(model, rows[part], dtype), wanted[part], reduction="none")
-        for part in _chunks(rows, model.unembed.W_U.shape[1])
-    ]
+    """Cross-entropy in nats of each target from normalised residuals, a few logits at a time, without gradients.
+    `ends` as in `token_losses`."""
+    rows, wanted, parts = final.flatten(0, 1), targets.flatten(), []
+    for part in _chunks(rows, model.unembed.W_U.shape[1]):
+        scores = unembed(model, rows[part], dtype)
+        parts.append(F.cross_entropy(scores, wanted[part], reduction="none"))
+        if len(ends) > 1 and bool((at := torch.isin(wanted[part], wanted.new_tensor(ends))).any()):
+            parts[-1][at] = scores[at].logsumexp(-1) - scores[at][:, list(ends)].logsumexp(-1)
     return torch.cat(parts).view(targets.shape)

@@ -59,6 +59,7 @@ def sample_token(
     cumulative = probability.cumsum(dim=-1)
     if sampling.top_p is not None:
         keep = cumulative - probability < sampling.top_p
+        keep[:, 0] = True  # also where `top_p` is 0 in this precision
         probability = probability * keep
         cumulative = probability.cumsum(dim=-1)
     place = torch.searchsorted(cumulative, (uniform * cumulative[:, -1])[:, None], right=True)

@@ -77,7 +77,7 @@ def recorded_tokenizer(home: Path, config: Mapping[str, Any]) -> Tokenizer:
     refuse_large(path, MOST_WHOLE)  # before all of it is hashed
     if config.get("tokenizer_sha256") not in (None, sha256(path)):
         raise other
-    tokenizer = Tokenizer.load(path)
+    tokenizer = Tokenizer.load(path, eos=config.get("eos"))
     if config.get("tokenizer") != tokenizer.hash:
         raise other
     return tokenizer
@@ -140,6 +140,8 @@ def save(
     tokenizer.save(folder / runs.TOKENIZER)
     config = {**(facts or {}), **spec.to_config(), "tokenizer": tokenizer.hash}
     config["tokenizer_sha256"] = sha256(folder / runs.TOKENIZER)
+    if tokenizer.eos != tokenizer.bos:
+        config["eos"] = tokenizer.eos_text
     tensors = {name: w if dtype is None else w.to(dtype) for name, w in weights(model).items()}
     runs.write(folder, config, tensors)
     return folder

@@ -91,8 +91,8 @@ def _beyond(causes: Causes) -> str:
 
 
 def _row(causes: Causes, layer: int, head: int, finding: str) -> str:
-    found, width = causes.ablation, causes.roles.role_code.shape[1]
-    place = f'<a href="#heads" data-choose="{layer * width + head}">{layer}.{head}</a>'
+    found = causes.ablation
+    place = f'<a href="#head={layer}.{head}">{layer}.{head}</a>'
     name, more = html.escape(found.roles[layer][head]), html.escape("; ".join(_details(causes, layer, head)))
     cells = [place, f"{name}<span>{more}</span>" if more else name, html.escape(finding)]
     cells += [

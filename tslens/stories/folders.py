@@ -1,8 +1,11 @@
 """What a dataset folder may hold before `datasets` reads it: its card, and the pages of its Parquet files."""
 
 import contextlib
+import math
 import re
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from tslens.errors import InputError
 from tslens.paths import MOST_WHOLE, contents, refuse_large
@@ -17,8 +20,8 @@ CARDS = ("README.md", ".huggingface.yaml")
 
 
 def check_folder(folder: Path) -> None:
-    """InputError for a card whose head is too long or refers to its own parts, and for a Parquet file with too large a
-    page or group of rows."""
+    """InputError for a card whose head is too long, also as its references make it, and for a Parquet file with too
+    large a page or group of rows."""
     for name in CARDS:
         if (folder / name).is_file():
             _check_card(folder / name)
@@ -48,16 +51,25 @@ def _check_card(path: Path) -> None:
     if b"&" not in head or b"*" not in head:
         return
     try:
-        aliases = (event for event in yaml.parse(head, yaml.SafeLoader) if isinstance(event, yaml.AliasEvent))
-        alias = next(aliases, None)
-    except yaml.YAMLError:  # `datasets` says what it is
+        written = _written_out(yaml.compose(head, yaml.SafeLoader), {})
+    except (yaml.YAMLError, RecursionError):  # `datasets` says what it is
         return
-    if alias is not None:
-        line = data[:start].count(b"\n") + alias.start_mark.line + 1
+    if written > MOST_HEAD:
         raise InputError(
-            f"{path}, line {line}: *{alias.anchor} stands for another part of the card, which may grow without end; "
-            "write that part out"
+            f"{path}: the parts of its head that * stands for, each as often as it is named, make it longer than "
+            f"{MOST_HEAD // 2**10} KiB; write the card without *, or give one of the folder's files"
         )
+
+
+def _written_out(node: Any, known: dict[int, float]) -> float:
+    """The characters and parts of a YAML node, with what it refers to as often as it does; infinite for a node within
+    itself."""
+    if id(node) not in known:
+        known[id(node)] = math.inf
+        value = [] if node is None else node.value
+        parts = [value] if isinstance(value, str) else chain(*(p if isinstance(p, tuple) else [p] for p in value))
+        known[id(node)] = 1 + sum(len(part) if isinstance(part, str) else _written_out(part, known) for part in parts)
+    return known[id(node)]
 
 
 def _check_pages(path: Path) -> None:

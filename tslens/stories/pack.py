@@ -24,7 +24,7 @@ from tslens.paths import refuse_special
 from tslens.progress import bar
 from tslens.stories import digests
 from tslens.stories.encode import encoded
-from tslens.stories.packed import RECORD, STARTS, TOKENIZER, TOKENS, VERSION, Packed, Record
+from tslens.stories.packed import RECORD, STARTS, TOKENIZER, TOKENS, VERSION, Packed, Record, packed_hash
 from tslens.tokenizer import Tokenizer
 
 FILES = (TOKENIZER, TOKENS, STARTS, RECORD)  # the record comes last: without it the others do not count
@@ -91,7 +91,7 @@ def _write(
     """Write the stories after those that an earlier record counts, and the record of all."""
     digest = digests.empty()
     if record is None:
-        record = Record(VERSION, tokenizer.hash, "uint16" if tokenizer.size <= 2**16 else "uint32", source)
+        record = Record(VERSION, packed_hash(tokenizer), "uint16" if tokenizer.size <= 2**16 else "uint32", source)
         record.write(folder)
     else:
         record.refuse_other_tokenizer(folder, tokenizer)
@@ -191,7 +191,7 @@ def _keep(tokenizer: Tokenizer, folder: Path, *, replace: bool) -> None:
     """Write ``tokenizer.json`` unless it exists; replace another tokenizer's if requested."""
     path = folder / TOKENIZER
     if not replace and path.is_file():
-        if Tokenizer.load(path).hash != tokenizer.hash:
+        if Tokenizer.load(path).hash != packed_hash(tokenizer):
             raise InputError(f"{path} is another tokenizer; name another folder, or pack without resuming")
         return
     tokenizer.save(path)

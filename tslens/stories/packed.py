@@ -24,6 +24,11 @@ AGAIN = "Restore it, or remove {} and pack its stories again (resuming a run doe
 """What to do about damaged packed stories in a folder."""
 
 
+def packed_hash(tokenizer: Tokenizer) -> str:
+    """The hash that a pack records of its tokenizer: without another end than BOS, which alone is packed."""
+    return tokenizer.hash if tokenizer.eos == tokenizer.bos else Tokenizer(tokenizer.backend, tokenizer.bos_text).hash
+
+
 @dataclass(frozen=True)
 class Record:
     """The contents of ``pack.json``."""
@@ -89,10 +94,10 @@ class Record:
 
     def refuse_other_tokenizer(self, folder: Path, tokenizer: Tokenizer) -> None:
         """InputError if the folder was packed with another tokenizer."""
-        if self.tokenizer != tokenizer.hash:
+        if self.tokenizer != (other := packed_hash(tokenizer)):
             raise InputError(
                 f"{folder} was packed with another tokenizer (hash {self.tokenizer[:12]}, and this one is "
-                f"{tokenizer.hash[:12]}); load the tokenizer it was packed with, or pack again"
+                f"{other[:12]}); load the tokenizer it was packed with, or pack again"
             )
 
     def refuse_altered(self, folder: Path) -> None:

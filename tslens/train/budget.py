@@ -143,9 +143,10 @@ def vocabulary_size(data: DataSettings) -> int:
 
 
 def named_tokenizer(data: DataSettings) -> Tokenizer | None:
-    """The tokenizer that the recipe names, or None."""
+    """The tokenizer that the recipe names, or None. Stories end with its BOS, which is packed before the next one."""
     if data.tokenizer is None:
         return None
     if Path(data.tokenizer).is_file():
         return Tokenizer.load(data.tokenizer)
-    return models.story_tokenizer_of(models.load(data.tokenizer))
+    own = models.story_tokenizer_of(models.load(data.tokenizer))
+    return Tokenizer(own.backend, own.bos_text)

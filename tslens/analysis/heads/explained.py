@@ -53,7 +53,7 @@ class OtherCopies:
     """Copies that reach the query."""
 
     @classmethod
-    def read(cls, run: forward.EditedForward, made: Sequence[Int[Tensor, "swap copy pos"]]) -> "OtherCopies":
+    def read(cls, run: forward.EditedForward, made: Sequence[Int[Tensor, "swap copy _"]]) -> "OtherCopies":
         """Of the copies of every story, in the order of the hashes."""
         spec, device, longest = run.spec, next(run.model.parameters()).device, max(one.shape[-1] for one in made)
         groups, (swaps, of_story, _) = min(GROUPS, len(made)), made[0].shape

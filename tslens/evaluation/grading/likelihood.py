@@ -196,7 +196,8 @@ class LikelihoodGrader:
         starts = [first_of_ending(before[prompt], whole) for prompt, whole in zip(prompts, wholes, strict=True)]
         # One place more than the context: the last token is predicted and never fed.
         rows = [[*whole, tokenizer.eos][: context + 1] for whole in wholes]
-        read = token_log_probabilities(self.model, rows, precision=self.precision, what=what)
+        ends = tokenizer.ends
+        read = token_log_probabilities(self.model, rows, precision=self.precision, what=what, ends=ends)
         found = []
         for one, whole, start in zip(read, wholes, starts, strict=True):
             said = one.numpy()

@@ -55,6 +55,8 @@ def to_huggingface(model: "LanguageModel", folder: str | Path) -> Path:
         not found.unexpected_keys and {*found.missing_keys} <= {UNEMBEDDING} and (spec.tied or not found.missing_keys)
     )
     with quiet(), new_folder(folder) as made:
+        if len(tokenizer.ends) > 1:
+            theirs.generation_config.eos_token_id = list(tokenizer.ends)
         theirs.save_pretrained(made)
         to_transformers(tokenizer).save_pretrained(made)
     return Path(folder)

@@ -17,6 +17,7 @@ from tslens.models.loading import name_of
 from tslens.models.rotary import in_neighbours
 from tslens.models.spec import Spec
 from tslens.models.validation import spec_of
+from tslens.progress import note
 
 if TYPE_CHECKING:
     from tslens.models.protocols import LanguageModel
@@ -42,6 +43,10 @@ def to_llama2c(model: "LanguageModel", folder: str | Path) -> Path:
     if found := [what for what, there in refused.items() if there]:
         raise InputError(f"llama2.c cannot run {name_of(model)}: {', '.join(found)}. {elsewhere(bias)}")
     data, order = llama2c.written(tokenizer, spec.d_vocab)
+    if tokenizer.eos != tokenizer.bos:
+        note(
+            f"llama2.c ends a text at {tokenizer.bos_text} alone, and this model may end it with {tokenizer.eos_text}."
+        )
     arrays = _arrays(spec, in_neighbours(spec, weights(model)), order)
     with new_folder(folder) as made:
         (made / "tokenizer.bin").write_bytes(data)

@@ -24,6 +24,7 @@ BOS, FIRST_BYTE, FIRST_PIECE = 1, 3, 259  # llama2.c fixes these ids: <unk>, <s>
 BYTE_NAMES = [f"<0x{byte:02X}>".encode() for byte in range(256)]
 BYTES = [BYTE_NAMES[0], *(bytes([byte]) for byte in range(1, 256))]
 """The bytes of a byte-level vocabulary, of which longer tokens are merged; the end of a C string cannot be one."""
+WITHOUT_IT = "Write the model with --to hf."
 NEVER = -1e10  # the score of a token that is not merged
 
 
@@ -59,14 +60,18 @@ def written(tokenizer: Tokenizer, size: int) -> tuple[bytes, list[int]]:
     names = {i: name for name, i in ids.items()}
     if tokenizer.bos == BOS and [names.get(i, "").encode() for i in range(FIRST_BYTE, FIRST_PIECE)] == BYTE_NAMES:
         order = list(range(size))
+        if " " not in ids:  # SentencePiece's sign for it, in tokenizers of transformers
+            names = {i: name.replace("▁", " ") for i, name in names.items()}
         pieces = [names.get(i, f"<unused {i}>").encode() for i in order]
+        if b" " not in pieces or len({*pieces}) < size:
+            raise InputError(f"llama2.c has no form for this tokenizer: it needs one token for a space. {WITHOUT_IT}")
     else:
         order = _reordered(tokenizer, ids, size)
         pieces = [_raw(names.get(i, f"<unused {i}>")) for i in order]
         pieces[FIRST_BYTE] = BYTES[0]
     ranks: dict[str, int] = {}
     for rank, (left, right) in enumerate(json.loads(tokenizer.backend.to_str())["model"].get("merges", [])):
-        ranks.setdefault(left + right, rank)
+        ranks.setdefault((left + right).replace("▁", " ") if " " not in ids else left + right, rank)
     scores = [-float(ranks[names[i]]) if names.get(i) in ranks else NEVER for i in order]
     entries = (struct.pack("<fi", score, len(piece)) + piece for piece, score in zip(pieces, scores, strict=True))
     return struct.pack("<i", max(map(len, pieces))) + b"".join(entries), order
@@ -81,7 +86,7 @@ def _reordered(tokenizer: Tokenizer, ids: dict[str, int], size: int) -> list[int
     if not (tokenizer.byte_level and merges) or len(known) < len(single) or len(others) < FIRST_BYTE - 1:
         raise InputError(
             "llama2.c has no form for this tokenizer: it takes a byte-level BPE of at least "
-            f"{FIRST_PIECE} tokens with all 256 bytes, or one of its own. Write the model with --to hf."
+            f"{FIRST_PIECE} tokens with all 256 bytes, or one of its own. {WITHOUT_IT}"
         )
     return [others[0], tokenizer.bos, others[1], *known, *others[2:]]
 
