@@ -65,6 +65,12 @@ class TestMean:
         with pytest.raises(InputError, match="2 others"):
             stats.calibrated_mean(x, 0.1, 1)
 
+    def test_an_interval_in_words(self) -> None:
+        found = stats.Interval(0.5, 0.25, 0.75, 0.95, "made")
+        assert found.said() == "0.50 (0.25 to 0.75)" and found.said("+.1f") == "+0.5 (0.2 to 0.8)"
+        none = stats.macro_share([1.0], [0], [0])
+        assert none.said() == "1.00 (no interval)"
+
     def test_an_interval_within_its_range(self) -> None:
         found = stats.mean_interval([0.0, 1.0]).within(0, 1)
         assert (found.estimate, found.low, found.high) == (0.5, 0, 1)

@@ -37,10 +37,15 @@ OWN = re.compile(rb'"config_sha256": "\w+"')
 
 
 def answer(place: Path, name: str) -> dict[str, bytes]:
-    """The bytes of all that a command made, but for times."""
+    """The bytes of all that a command made, but for times, and of a run's checkpoints but for those before the newest:
+    one that was stopped saves its own step, and keeps that as the one before."""
     tops = [place / one for one in ANSWERS.get(name, ("o",))]
+    older = {step for top in tops for step in sorted(top.glob("checkpoints/step-*"))[:-1]}
     made = [
-        path for top in tops for path in (top, *top.rglob("*")) if path.is_file() and not path.name.endswith(".tmp")
+        path
+        for top in tops
+        for path in (top, *top.rglob("*"))
+        if path.is_file() and not path.name.endswith(".tmp") and not older & {*path.parents}
     ]
     return {str(path.relative_to(place)): OWN.sub(b"", TIMES.sub(b"", path.read_bytes())) for path in made}
 

@@ -34,6 +34,12 @@ class Interval:
         low, high = np.clip(self.low, least, most), np.clip(self.high, least, most)
         return replace(self, low=scalar(low), high=scalar(high))
 
+    def said(self, form: str = ".2f") -> str:
+        """The estimate and its bounds in words, each in this format; that there are none where they are NaN."""
+        bound = form.lstrip("+")
+        bounds = "no interval" if np.isnan(self.low) else f"{self.low:{bound}} to {self.high:{bound}}"
+        return f"{self.estimate:{form}} ({bounds})"
+
     def __contains__(self, value: float) -> bool:
         """Whether the interval covers `value` (scalar intervals)."""
         return bool(self.low <= value <= self.high)

@@ -140,7 +140,7 @@ class CopiesResult(Result):
         """How many texts of the first cut are copies, and how near the nearest training story is."""
         _, chosen = next(iter(self.sets()))
         kinds = (self.copied(0, kind, chosen) for kind in (1, 2))
-        exact, template = (f"{i.estimate:.2f} ({i.low:.2f} to {i.high:.2f})" for i in kinds)
+        exact, template = (one.said() for one in kinds)
         means = [self._means(chosen & (self.who.numpy() == who))["nearest"] for who in range(len(WHO))]
         if np.isnan(means).any():  # of fewer than two stories
             return ""

@@ -104,7 +104,7 @@ class InstructResult(Result):
         """How far the first model follows instructions beyond what it writes anyway, by measure."""
         model, asked = self.models[0], [name for name in self.measures if self.count(name) >= LEAST]
         found = [(name, self.gain(model, name)) for name in asked]
-        each = ", ".join(f"{name} {one.estimate:+.2f} ({one.low:.2f} to {one.high:.2f})" for name, one in found)
+        each = ", ".join(f"{name} {one.said('+.2f')}" for name, one in found)
         return f"{model}, beyond what it writes for other instructions: {each or 'too few instructions to tell'}."
 
     def summary(self) -> "pd.DataFrame":

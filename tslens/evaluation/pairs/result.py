@@ -209,7 +209,7 @@ class PairsResult(Result):
     def headline(self) -> str:
         """The share of pairs that each scorer has right."""
         found = [(scorer, self.macro(scorer)) for scorer in self.scorers if any(axis != ORDER for axis in self.axes)]
-        each = (f"{name} {one.estimate:.2f} ({one.low:.2f} to {one.high:.2f})" for name, one in found)
+        each = (f"{name} {one.said()}" for name, one in found)
         return (
             f"Share of pairs in which the good text is more probable: {', '.join(each)}; chance is {CHANCE}."
             if found

@@ -91,7 +91,7 @@ class CostResult(Result):
     def headline(self) -> str:
         """Seconds of a story by the first model, of each batch size."""
         found = [(batch, self.interval(0, b)) for b, batch in enumerate(self.batches)]
-        each = " and ".join(f"{i.estimate:.3g} ({i.low:.3g} to {i.high:.3g}) in a batch of {n}" for n, i in found)
+        each = " and ".join(f"{one.said('.3g')} in a batch of {n}" for n, one in found)
         return f"A story of {self.tokens} tokens takes {self.models[0]} {each} seconds, {self.precision}."
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":

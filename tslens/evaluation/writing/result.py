@@ -80,7 +80,7 @@ class WritingResult(Result):
         """How many texts of each model end their story, in the first way of choosing tokens."""
         first = self.sampling == 0
         found = [(name, self.interval("ended", first & (self.model == i))) for i, name in enumerate(self.models)]
-        each = ", ".join(f"of {name} {i.estimate:.2f} ({i.low:.2f} to {i.high:.2f})" for name, i in found)
+        each = ", ".join(f"of {name} {one.said()}" for name, one in found)
         return f"Within {self.limit_tokens} tokens end {each}, by {self.samplings[0]}." if self.samplings else ""
 
     def summary(self) -> "pd.DataFrame":
