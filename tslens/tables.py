@@ -20,7 +20,7 @@ SMALL = 5e-4
 """P- and q-values below it are shown as `<0.001`."""
 SHORTEST = 12
 """Size of a text for which a line must have room; less is not worth showing."""
-LONGEST_WORD = 24
+LONGEST_WORD = 28
 """Size of a word of prose; a longer one is a name or a path, and is shown whole only where all columns have room."""
 _SECOND = "\0"  # stands for the second column of a wide sign
 MISSING = ("None", "nan", "NaT", "<NA>")

@@ -520,7 +520,7 @@ def test_what_only_describes_heads_is_said_to_be_no_role(synthetic_answer: heads
     assert "no roles" in none.headline()
 
 
-def test_an_unresolved_head_has_the_q_of_the_role_that_it_is_nearest_to(model) -> None:
+def test_an_unresolved_head_has_the_q_of_the_role_that_it_is_nearest_to(model, monkeypatch) -> None:
     """`positional` and `content-dependent` are tested too; a role that was not is said to be untested."""
     found = scan(model, TEXTS * 4, heads.Roles(positions=16, groups=4), context=4)
     assert set(found.described_q) == {"positional", "content-dependent"}
@@ -529,8 +529,10 @@ def test_an_unresolved_head_has_the_q_of_the_role_that_it_is_nearest_to(model) -
     shown = found.summary()
     unresolved = [head for head in range(len(near)) if shown.loc[head, "role"].startswith("unresolved")]
     for head in unresolved:
-        assert shown.loc[head, "q"] == (near[head].q if near[head].q == near[head].q else "untested")
+        assert shown.loc[head, "q"] == (near[head].q if near[head].q == near[head].q else "no test")
     untold = dataclasses.replace(
         found, described_q={}, claim_q=found.claim_q * math.nan, role_code=found.role_code * 0 + 8
     )
-    assert "untested" in str(untold) and untold.summary()["q"].notna().all()
+    monkeypatch.setenv("COLUMNS", "80")
+    assert " q" in str(untold) and max(map(len, ["content-dependent", *ROLES])) == len("content-dependent")
+    assert "no test" in str(untold) and untold.summary()["q"].notna().all()

@@ -80,6 +80,18 @@ def test_out_keeps_what_others_put_there_and_replaces_what_it_wrote_itself(
     refused("RolesResult is a file or a link where a folder is needed")
 
 
+@pytest.mark.parametrize("more", ["--ablate", "--swap"])
+def test_too_few_stories_are_refused_before_roles_are_printed(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: str
+) -> None:
+    (tmp_path / "one.txt").write_text("Tom ran home.\n<|endoftext|>\nHe was happy.")
+    command = ["analyze", "heads", "--model", "tiny", "--stories", str(tmp_path / "one.txt"), more]
+    assert cli.main([*command, "--out", str(tmp_path / "out")]) == 2
+    said, error = capsys.readouterr()
+    assert said == "" and "An interval needs 4 stories or more; there are 2." in error
+    assert not (tmp_path / "out").exists()
+
+
 def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

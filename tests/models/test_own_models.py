@@ -13,8 +13,8 @@ import torch
 
 import tslens
 from tests.models.test_llama2c import write_tokenizer
-from tslens import models, report, twins
-from tslens.analysis import heads, lens, neurons
+from tslens import models, report, sae, twins
+from tslens.analysis import circuits, heads, lens, neurons
 from tslens.evaluation.loss import loss
 from tslens.models import llama2c
 from tslens.models.fast_tokenizer import from_transformers, to_transformers
@@ -62,6 +62,16 @@ def test_heads_neurons_lens_and_loss_of_it(own: Any) -> None:
     with torch.no_grad():
         expected = float(own(tokens, return_type="loss"))
     assert loss(own, STORIES[:1]).nats_per_token == pytest.approx(expected, rel=0.2)  # which counts the story's end too
+
+
+def test_a_head_of_it_reads_tokens_and_features_stand_beside_neurons(own: Any, refused: Any) -> None:
+    assert circuits.tokens(own, 1, 0).copying_p <= 1
+    asked = sae.Features(sae.Training("blocks.0.hook_resid_post"), (), sae.NEURONS)
+    if own.cfg.attn_only:
+        with refused("has no MLP, beside whose neurons features are read"):
+            asked.dictionary(own)
+    else:
+        assert torch.equal(asked.dictionary(own).decoder, own.blocks[0].mlp.W_out)
 
 
 def test_a_tokenizer_set_later_counts(own: Any, tokenizer: Tokenizer) -> None:

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from tslens.cli.delivery import Delivery, beside_twins, delivery
 from tslens.cli.options import Engine, Json, Limit, Model, Precision, Stories, corpus_of, scanned
+from tslens.errors import InputError
 from tslens.progress import note
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def heads(
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
     from tslens.analysis import heads as method
+    from tslens.analysis.heads.evidence import MIN_GROUPS
     from tslens.forward import check_precision
     from tslens.models import load
 
@@ -63,6 +65,8 @@ def heads(
         if text is not None and stories is None and not (ablate or swap or probe or kinds):
             return
         corpus = corpus_of(loaded, stories, limit)
+        if (ablate or swap) and len(corpus) < MIN_GROUPS:  # before the roles are read
+            raise InputError(f"An interval needs {MIN_GROUPS} stories or more; there are {len(corpus)}. Give more.")
         (found,) = scanned(engine, model, loaded, corpus, [reducer], precision)
         roles = beside_twins(deliver, loaded, corpus, reducer, found, n, "of-roles")
         _further(deliver, loaded, corpus, roles, precision, n, swap=swap, kinds=kinds, ablate=ablate, probe=probe)

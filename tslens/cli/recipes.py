@@ -26,7 +26,7 @@ def show_recipes(as_json: bool) -> None:
     import pandas as pd
 
     table = pd.DataFrame([{column: _short(value) for column, value in row.items()} for row in rows])
-    print(as_text(table, ("name", "shape", "parameters", "tokens")))
+    print(as_text(table, ("name", "objective", "parameters", "tokens")))
 
 
 def _chosen() -> "list[Recipe]":

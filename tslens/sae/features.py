@@ -10,7 +10,7 @@ from torch import Tensor
 from tslens.analysis.neurons import HeldOut, HeldOutResult, Profiles
 from tslens.batching import several_texts
 from tslens.errors import InputError
-from tslens.models import Spec, weights_key
+from tslens.models import Spec, name_of, spec_of, weights_key
 from tslens.sae.dictionary import KINDS, NEURONS, TRAINED, Dictionary
 from tslens.sae.result import FeaturesResult, HeldOutFeaturesResult
 from tslens.sae.training import Training, dictionary
@@ -66,6 +66,11 @@ class Features:
     def _dictionary(self, model: "LanguageModel") -> Dictionary:
         if self.kind != NEURONS:
             return dictionary(model, self.texts, self.training, kind=self.kind)
+        if not spec_of(model).mlp_width:
+            raise InputError(
+                f"{name_of(model)} has no MLP, beside whose neurons features are read. To train an autoencoder on it "
+                "alone: tslens.sae.dictionary(model, texts, training)."
+            )
         none = torch.zeros(0)
         written = model.blocks[int(self.training.block.split(".")[1])].mlp.W_out.detach()
         return Dictionary(NEURONS, self._hook, torch.zeros(0, 0), none, written, none, 0, torch.nan)

@@ -108,7 +108,7 @@ def tokens(
     """
     check_seed(seed)
     check_head(spec := spec_of(model), layer, head)
-    through = through_mlp and layer > 0
+    through = through_mlp and layer > 0 and spec_of(model).mlp_width > 0
     with torch.inference_mode():
         stream, towards = read_tokens(model, through), logit_matrix(model)
         q, keys, v = _as_computed(model, stream, layer, head)

@@ -30,7 +30,7 @@ ROLES = (
 )
 """What a head may be called. `role_code` counts along this list."""
 
-UNRESOLVED, UNTESTED = ROLES[-1], "untested"
+UNRESOLVED, UNTESTED = ROLES[-1], "no test"
 
 EVIDENT = ("previous token", "positional", "BOS sink", "self", "duplicate token", "induction")
 """The roles that are counted. `content-dependent` says only that position does not decide, and `diffuse` that there is
