@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from tslens import models
+from tslens.evaluation.bits import bits_per_byte
 from tslens.evaluation.loss import LossResult, loss
 from tslens.models import Spec, build
 from tslens.tokenizer import Tokenizer
@@ -61,6 +63,15 @@ def test_the_interval_is_that_of_a_ratio_of_sums():
     low, high = result.interval("tokens")
     error = math.sqrt(4 / 3 * ((15**2) * 2 + 5**2 * 2)) / 40
     assert (low, high) == pytest.approx((2.5 - 3.182 * error, 2.5 + 3.182 * error), abs=1e-3)  # t(0.975, 3)
+
+
+@pytest.mark.parametrize("per", ["tokens", "text_bytes"])
+def test_the_interval_of_a_loss_is_not_below_zero(per):
+    counts = torch.tensor([1, 5])
+    low, high = LossResult(torch.tensor([10.0, 6.0]), counts, counts, 0, "a model").interval(per)
+    assert low == 0 and high > 10
+    nats = np.array([-10.0, -6.0])
+    assert bits_per_byte(nats, counts.numpy(), np.arange(2)).low == 0
 
 
 def test_saves_and_loads(model, tmp_path):

@@ -58,8 +58,9 @@ class LossResult(Result):
 
     def interval(self, per: str = "tokens") -> tuple[float, float]:
         """95% interval of nats per token (`tokens`) or bits per byte (`text_bytes`), clustered by story: the
-        linearised standard error of a ratio of sums (Miller 2024, arXiv 2411.00640, section 3); NaN for one story."""
-        found = stats.ratio_of_sums(self.nats.double().numpy(), getattr(self, per).double().numpy())
+        linearised standard error of a ratio of sums (Miller 2024, arXiv 2411.00640, section 3), never below 0; NaN for
+        one story."""
+        found = stats.ratio_of_sums(self.nats.double().numpy(), getattr(self, per).double().numpy()).within(0, math.inf)
         unit = math.log(2) if per == "text_bytes" else 1.0
         return found.low / unit, found.high / unit
 
