@@ -264,9 +264,13 @@ def foreign(**changes: Any) -> Any:
         return HookedTransformer(HookedTransformerConfig(**config | changes))
 
 
-def test_a_covered_model_from_elsewhere_runs() -> None:
-    model, rows = foreign(), torch.randint(0, 31, (2, 12))
-    assert models.spec_of(model).mlp_width == 64
+@pytest.mark.parametrize("activation", ["gelu_new", "gelu_pytorch_tanh"])
+def test_a_covered_model_from_elsewhere_runs(activation: str) -> None:
+    model, rows = foreign(act_fn=activation), torch.randint(0, 31, (2, 12))
+    with torch.no_grad():
+        for block in model.blocks:
+            block.mlp.W_in.mul_(4)  # beyond where the activation is nearly linear
+    assert type(models.spec_of(model)) is models.Spec and models.spec_of(model).mlp_width == 64
     with torch.no_grad():
         torch.testing.assert_close(forward.logits(model, rows), model(rows), atol=1e-4, rtol=0)
 

@@ -87,6 +87,21 @@ def test_a_model_of_transformers_goes_back(kind: str, changes: Any, tokenizer: T
         torch.testing.assert_close(again(ROWS).logits, theirs(ROWS).logits, atol=1e-6, rtol=0)
 
 
+@pytest.mark.filterwarnings("ignore:HookedTransformer is deprecated")
+@pytest.mark.parametrize("changes", [{}, {"scale_attn_by_inverse_layer_idx": True}])
+def test_another_name_of_gelu_goes_out(changes: Any, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """Through the fast forward and TransformerLens's own."""
+    from transformer_lens import HookedTransformer, HookedTransformerConfig
+    from transformers import AutoModelForCausalLM
+
+    shape = {"n_layers": 2, "d_model": 16, "n_ctx": 20, "d_head": 4, "n_heads": 4, "d_vocab": 290}
+    ours = HookedTransformer(HookedTransformerConfig(**shape | changes, act_fn="gelu_pytorch_tanh", seed=0))
+    models.attach_tokenizer(ours, tokenizer)
+    theirs = AutoModelForCausalLM.from_pretrained(to_huggingface(ours, tmp_path / "out")).eval()
+    with torch.no_grad():
+        torch.testing.assert_close(theirs(ROWS).logits, ours(ROWS), atol=1e-5, rtol=1e-5)
+
+
 @pytest.mark.parametrize("changed", ["mlp.b_in", "activation", "adjacent"])
 def test_what_no_family_computes_does_not_go_out(
     changed: str, tokenizer: Tokenizer, tmp_path: Path, refused: Any

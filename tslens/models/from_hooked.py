@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.models.bounds import refuse_wild
-from tslens.models.hooked_spec import HookedSpec, hooked_spec
+from tslens.models.hooked_spec import GELU_TANH, HookedSpec, hooked_spec
 from tslens.models.spec import Spec
 from tslens.models.tied import is_tied
 
@@ -76,7 +76,7 @@ def _beyond(model: "LanguageModel") -> list[str]:
         "attention only": c.attn_only,
         "parallel attention and MLP": c.parallel_attn_mlp,
         f"activation {c.act_fn!r}": not c.attn_only
-        and (c.act_fn not in ("gelu_new", "silu") or (c.act_fn == "silu") != bool(c.gated_mlp)),
+        and (c.act_fn not in (*GELU_TANH, "silu") or (c.act_fn == "silu") != bool(c.gated_mlp)),
         f"normalisation {c.normalization_type!r}": c.normalization_type not in ("LN", "RMS"),
         f"positions {c.positional_embedding_type!r}": c.positional_embedding_type not in ("standard", "rotary"),
         "partial rotary": c.positional_embedding_type == "rotary" and c.rotary_dim != c.d_head,

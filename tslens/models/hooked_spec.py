@@ -11,6 +11,7 @@ from tslens.models.tied import is_tied
 if TYPE_CHECKING:
     from tslens.models.protocols import LanguageModel
 
+GELU_TANH = ("gelu_new", "gelu_pytorch_tanh")  # two names of one function
 POSITIONS: Mapping[str, Positions] = {"standard": "learned", "rotary": "rotary", "shortformer": "queries and keys"}
 NOT_SHAPE = (
     *("device", "dtype", "seed", "n_devices", "n_params", "init_mode", "init_weights", "initializer_range"),
@@ -130,7 +131,8 @@ def hooked_spec(model: "LanguageModel", because: Sequence[str], outside: Sequenc
 
 def plain_config(config: Any) -> dict[str, Any]:
     """A TransformerLens configuration as JSON, without what says nothing of the function that the model computes."""
-    return {k: _plain(v) for k, v in sorted(config.to_dict().items()) if k not in NOT_SHAPE and _is_plain(v)}
+    plain = {k: _plain(v) for k, v in sorted(config.to_dict().items()) if k not in NOT_SHAPE and _is_plain(v)}
+    return plain | ({"act_fn": GELU_TANH[0]} if plain["act_fn"] in GELU_TANH else {})
 
 
 def _unread(model: "LanguageModel") -> list[str]:

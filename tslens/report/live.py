@@ -26,7 +26,7 @@ MOST = 6_500_000
 """Most bytes that they and the tokenizer may take: a page has at most 10 MB, the rest of it 2 beside CircuitsVis's."""
 HALF, WHOLE, FINEST = 16, 32, 24
 SHAPE = ("d_model", "n_layers", "n_heads", "d_head", "d_vocab", "n_ctx", "window", "eps")
-ACTIVATIONS = {"gelu_pytorch_tanh": "gelu_new"} | {name: name for name in ("gelu_new", "gelu", "relu", "silu")}
+ACTIVATIONS = ("gelu_new", "gelu", "relu", "silu")
 """The script's names of the activations that it knows, by TransformerLens's."""
 BLOCK = 256  # weights that share a size of steps
 CLOSE = 1e-3
@@ -113,7 +113,8 @@ def _shape(spec: Spec) -> dict[str, Any]:
     """The shape as the script knows it."""
     if isinstance(spec, HookedSpec):
         c = spec.config
-        kind: dict[str, Any] = {"activation": ACTIVATIONS.get(c["act_fn"], ""), "parallel": c["parallel_attn_mlp"]}
+        activation = c["act_fn"] if c["act_fn"] in ACTIVATIONS else ""
+        kind: dict[str, Any] = {"activation": activation, "parallel": c["parallel_attn_mlp"]}
         kind |= {"rotary_dim": c["rotary_dim"], "rotary_base": c["rotary_base"]}
         kind["rotary_adjacent"] = c["rotary_adjacent_pairs"]
     else:

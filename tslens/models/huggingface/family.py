@@ -9,7 +9,6 @@ from torch import Tensor
 
 from tslens.models.spec import Spec
 
-GELU_TANH = ("gelu_new", "gelu_pytorch_tanh")  # two names of one function
 VECTOR = "d -> 1 d"
 UNEMBEDDING = "lm_head.weight"
 MATRIX, TRANSPOSED = "i o -> 1 i o", "o i -> 1 i o"

@@ -5,10 +5,9 @@ from reprlib import repr as shortened
 from typing import Any
 
 from tslens.models.hooked import spec_of_config
-from tslens.models.hooked_spec import HookedSpec
+from tslens.models.hooked_spec import GELU_TANH, HookedSpec
 from tslens.models.huggingface import rope
 from tslens.models.huggingface.family import (
-    GELU_TANH,
     MATRIX,
     Family,
     Stored,

@@ -5,8 +5,8 @@ from reprlib import repr as shortened
 from typing import Any
 
 from tslens.errors import InputError
+from tslens.models.hooked_spec import GELU_TANH
 from tslens.models.huggingface.family import (
-    GELU_TANH,
     TRANSPOSED,
     Family,
     Stored,
