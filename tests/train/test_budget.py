@@ -2,10 +2,11 @@
 
 import pytest
 
+from tslens.models.fast_tokenizer import to_transformers
 from tslens.stories import stories
 from tslens.train import recipe as recipes
 from tslens.train import session
-from tslens.train.budget import FEWEST_ROWS, corpus_size, fitted, token_budget, validation_stories
+from tslens.train.budget import FEWEST_ROWS, corpus_size, fitted, named_tokenizer, token_budget, validation_stories
 from tslens.train.session import prepare, reopen
 
 SMALL = {"data.vocabulary": "300", "model.n_ctx": "32", "train.batch": "4", "train.precision": '"float32"'}
@@ -35,6 +36,16 @@ def test_a_file_holds_no_more_validation_stories_than_its_share(in_tmp):
     assert 1 <= validation_stories(recipes.load("16x1x2", wanted)) <= 5
     assert validation_stories(recipes.load("16x1x2", wanted | {"train.validation_stories": "1"})) == 1
     assert validation_stories(recipes.load("16x1x2", wanted | {"data.source": "made"})) == 100_000_000
+
+
+def test_the_tokenizer_of_a_folder_needs_no_model(in_tmp, tokenizer, capsys):
+    """Of `save_pretrained`; weights beside it, here broken ones, are not read."""
+    to_transformers(tokenizer).save_pretrained("theirs")
+    for broken in ("config.json", "model.safetensors"):
+        named = named_tokenizer(recipes.load("16x1x2", {"data.tokenizer": "hf:theirs"}).data)
+        assert named is not None and named.hash == tokenizer.hash and named.ends == (tokenizer.bos,)
+        (in_tmp / "theirs" / broken).write_text("{")
+    assert not capsys.readouterr().err
 
 
 def test_the_hub_is_not_asked():

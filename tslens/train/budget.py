@@ -13,6 +13,7 @@ import torch
 
 from tslens import memory, models
 from tslens.errors import InputError
+from tslens.models import huggingface
 from tslens.stories import MADE_COUNT, Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import batch_warmup
@@ -148,5 +149,8 @@ def named_tokenizer(data: DataSettings) -> Tokenizer | None:
         return None
     if Path(data.tokenizer).is_file():
         return Tokenizer.load(data.tokenizer)
-    own = models.story_tokenizer_of(models.load(data.tokenizer))
+    if data.tokenizer.startswith("hf:"):
+        own = huggingface.tokenizer_in(data.tokenizer.removeprefix("hf:"))
+    else:
+        own = models.story_tokenizer_of(models.load(data.tokenizer))
     return Tokenizer(own.backend, own.bos_text)

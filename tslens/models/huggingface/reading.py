@@ -31,7 +31,8 @@ from tslens.tokenizer import Tokenizer
 FAMILIES = {"gpt2": GPT2, "gpt_neo": GPT_NEO, "gpt_neox": GPT_NEOX, "llama": LLAMA}
 """By the `model_type` of a configuration."""
 INDEX = "model.safetensors.index.json"
-WANTED = ["config.json", "*.safetensors", INDEX, "tokenizer.json", TOKENIZER_CONFIG, "vocab.json", "merges.txt"]
+OF_TOKENIZER = ["tokenizer.json", TOKENIZER_CONFIG, "vocab.json", "merges.txt"]
+WANTED = ["config.json", "*.safetensors", INDEX, *OF_TOKENIZER]
 OLDER = {"embed_out.weight": UNEMBEDDING}  # GPT-NeoX's
 SIZES = (
     *("hidden_size", "num_attention_heads", "vocab_size", "max_position_embeddings"),
@@ -48,15 +49,22 @@ def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     Raises InputError for another architecture; for weights that are only pickled, truncated or do not match the config;
     for a missing tokenizer; and for an id that is neither on the hub nor, offline, in its cache.
     """
-    refuse_no_text(name)
-    folder = Path(name) if Path(name).is_dir() else _fetch(str(name))
+    folder = _folder(name, WANTED)
     if not (folder / "config.json").is_file():
-        raise InputError(f"{absent(folder / 'config.json')}: {folder} is no Hugging Face model.")
+        raise InputError(
+            f"{absent(folder / 'config.json')}: {folder} is no Hugging Face model. Give a folder that has one."
+        )
     family, config = _read_config(folder / "config.json")
     tensors = _read_tensors(folder, family)
     spec = _spec_of(family, config, tensors, folder)
     tensors = _checked(family, spec, tensors, folder)
     return spec, family.read(spec, tensors), read_tokenizer(folder)
+
+
+def tokenizer_in(name: str | Path) -> Tokenizer:
+    """The tokenizer of a folder or hub id, named as for `read`. Its model is neither read nor fetched, and need not be
+    there."""
+    return read_tokenizer(_folder(name, OF_TOKENIZER))
 
 
 def source_name(source: str) -> str:
@@ -67,8 +75,14 @@ def source_name(source: str) -> str:
     return name.rpartition("/")[2] + at + revision.replace("/", "-")
 
 
-def _fetch(name: str) -> Path:
-    """The folder of the hub's cache that holds this id, downloaded if it is not there."""
+def _folder(name: str | Path, wanted: list[str]) -> Path:
+    """The folder of this name, or that of the hub's cache that holds this id, with the wanted files downloaded if they
+    are not there."""
+    refuse_no_text(name)
+    return Path(name) if Path(name).is_dir() else _fetch(str(name), wanted)
+
+
+def _fetch(name: str, wanted: list[str]) -> Path:
     match = re.fullmatch(r"([A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?)(?:@([\w./-]+))?", name)
     if not match:
         raise InputError(f"{name!r} is neither a folder nor a hub id. Write hf:FOLDER or hf:OWNER/NAME[@REVISION].")
@@ -76,7 +90,7 @@ def _fetch(name: str) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(match[1], revision=match[2], allow_patterns=WANTED))
+        return Path(snapshot_download(match[1], revision=match[2], allow_patterns=wanted))
     except LocalEntryNotFoundError:
         raise InputError(
             f"{name} is not in the hub's cache, and the hub cannot be reached (offline). "
