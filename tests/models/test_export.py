@@ -286,6 +286,40 @@ def test_a_vocabulary_beyond_its_tokenizer_goes_into_gguf(tokenizer: Tokenizer, 
         torch.testing.assert_close(theirs(ROWS).logits, forward.logits(ours, ROWS), atol=1e-5, rtol=1e-5)
 
 
+def with_added(tokenizer: Tokenizer, *plain: str, special: str = "<|user|>") -> Tokenizer:
+    backend = tokenizers.Tokenizer.from_str(tokenizer.backend.to_str())
+    backend.add_special_tokens([special])
+    backend.add_tokens([*plain])
+    return Tokenizer(backend)
+
+
+def test_added_tokens_are_read_back_from_gguf(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    pytest.importorskip("gguf")
+    own = with_added(tokenizer, "Lily")
+    folder = to_gguf(made(replace(LLAMA, d_vocab=own.size), own), tmp_path / "out")
+    read = AutoTokenizer.from_pretrained(folder, gguf_file="model.gguf")
+    ids = [own.backend.token_to_id(token) for token in ("<|endoftext|>", "Lily", "<|user|>", "Lily")]
+    assert None not in ids and read("Lily<|user|>Lily")["input_ids"] == ids
+
+
+@pytest.mark.parametrize("kind", ["added", "lower case", "space before"])
+def test_a_tokenizer_that_gguf_changes_has_no_form_in_it(
+    kind: str, tokenizer: Tokenizer, tmp_path: Path, refused: Any
+) -> None:
+    pytest.importorskip("gguf")
+    own = with_added(tokenizer, " dragon") if kind == "added" else Tokenizer(tokenizer.backend)
+    if kind == "lower case":
+        own.backend.normalizer = normalizers.Lowercase()
+    elif kind == "space before":
+        own.backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
+    text = "' dragon'" if kind == "added" else "'"
+    with refused(f"16x2 has no form in GGUF: transformers reads {text}.* as other tokens .*Write it with --to hf"):
+        to_gguf(made(replace(LLAMA, d_vocab=own.size), own), tmp_path / "out")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_what_has_no_form_in_gguf(tokenizer: Tokenizer, tmp_path: Path, refused: Any) -> None:
     pytest.importorskip("gguf")
     with refused("16x2 has no form in GGUF: its style is not Llama's. Write it with --to hf"):

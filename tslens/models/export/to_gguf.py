@@ -4,11 +4,15 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import tokenizers
+
+from tslens.backends import PROBE
 from tslens.errors import InputError
 from tslens.models.export.biases import bias_beyond, elsewhere
 from tslens.models.export.folder import new_folder
 from tslens.models.hooked import story_tokenizer_of, weights
 from tslens.models.huggingface.llama import LLAMA
+from tslens.models.huggingface.quiet import quiet
 from tslens.models.loading import name_of
 from tslens.models.rotary import in_neighbours
 from tslens.models.spec import Spec
@@ -19,6 +23,9 @@ if TYPE_CHECKING:
     from tslens.models.protocols import LanguageModel
 
 FILE = "model.gguf"
+TEXTS = (PROBE, "Once upon a time, Lily's CAT didn't  see 1234 cafés.\n\n  It ran! ")
+MOST = 100
+"""Added tokens of which the file is read back."""
 
 
 def to_gguf(model: "LanguageModel", folder: str | Path) -> Path:
@@ -26,7 +33,8 @@ def to_gguf(model: "LanguageModel", folder: str | Path) -> Path:
     `AutoModelForCausalLM.from_pretrained(folder, gguf_file="model.gguf")`.
 
     Raises:
-        InputError: the model is not Llama-style, its tokenizer is no byte-level BPE, or the extra `gguf` is missing.
+        InputError: the model is not Llama-style, its tokenizer is no byte-level BPE or one that transformers reads
+            otherwise from the file, or the extra `gguf` is missing.
     """
     try:
         import gguf
@@ -60,6 +68,11 @@ def to_gguf(model: "LanguageModel", folder: str | Path) -> Path:
         writer.write_kv_data_to_file()
         writer.write_tensors_to_file()
         writer.close()
+        if (text := _read_otherwise(made, tokenizer)) is not None:
+            raise InputError(
+                f"{name_of(model)} has no form in GGUF: transformers reads {text!r} from it as other tokens than the "
+                f"model's tokenizer does. {elsewhere(None)}"
+            )
     return Path(folder)
 
 
@@ -81,10 +94,10 @@ def _vocabulary(writer: Any, tokenizer: Tokenizer, size: int, kind: Any) -> None
     """Tokens, merges, BOS and EOS; ids that the tokenizer leaves out are unused."""
     merges = json.loads(tokenizer.backend.to_str())["model"]["merges"]
     texts = [tokenizer.backend.id_to_token(i) for i in range(size)]
-    special = {i for i, token in tokenizer.backend.get_added_tokens_decoder().items() if token.special}
-    kinds = [
-        kind.UNUSED if text is None else kind.CONTROL if i in special else kind.NORMAL for i, text in enumerate(texts)
-    ]
+    added = tokenizer.backend.get_added_tokens_decoder()
+    kinds = [kind.UNUSED if text is None else kind.NORMAL for text in texts]
+    for i, token in added.items():
+        kinds[i] = kind.CONTROL if token.special else kind.USER_DEFINED
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list([f"<unused {i}>" if text is None else text for i, text in enumerate(texts)])
@@ -93,3 +106,18 @@ def _vocabulary(writer: Any, tokenizer: Tokenizer, size: int, kind: Any) -> None
     writer.add_bos_token_id(tokenizer.bos)
     writer.add_eos_token_id(tokenizer.eos)
     writer.add_add_bos_token(True)
+
+
+def _read_otherwise(folder: Path, tokenizer: Tokenizer) -> str | None:
+    """The first of some texts, among them every added token up to `MOST`, that transformers encodes otherwise by the
+    file; None where there is none. Special tokens in a text count as themselves, as programs that read GGUF take
+    them."""
+    from transformers import AutoTokenizer
+
+    own = tokenizers.Tokenizer.from_str(tokenizer.backend.to_str())
+    added = [token.content for token in own.get_added_tokens_decoder().values()][:MOST]
+    texts = [*TEXTS, *(text for token in added for text in (token, f"Tom {token} ran", f"Tom{token}ran"))]
+    with quiet():
+        read = AutoTokenizer.from_pretrained(folder, gguf_file=FILE, local_files_only=True)
+    found = zip(texts, read(texts)["input_ids"], own.encode_batch(texts), strict=True)
+    return next((text for text, theirs, ours in found if theirs != ours.ids), None)
