@@ -121,6 +121,13 @@ def bos_of(backend: tokenizers.Tokenizer, what: str, named: Sequence[str] = (), 
     return known[0]
 
 
+def unknown_id(backend: tokenizers.Tokenizer) -> int | None:
+    """The token that stands for what the vocabulary lacks; None where there is none."""
+    model = json.loads(backend.to_str())["model"]
+    named = model.get("unk_token")
+    return model.get("unk_id") if named is None else backend.token_to_id(named)
+
+
 def _put_first(backend: tokenizers.Tokenizer) -> list[str]:
     """The special token that a tokenizer's own template puts before a text, if any."""
     template = (json.loads(backend.to_str())["post_processor"] or {}).get("single") or [{}]

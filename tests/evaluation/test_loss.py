@@ -1,12 +1,15 @@
 """The loss of a model on stories: equals a hand computation, ignores padding, compares across tokenizers."""
 
+import json
 import math
 
 import numpy as np
 import pytest
+import tokenizers
 import torch
 
 from tslens import models
+from tslens.backends import unknown_id
 from tslens.evaluation.bits import bits_per_byte
 from tslens.evaluation.loss import LossResult, loss
 from tslens.models import Spec, build
@@ -81,6 +84,38 @@ def test_saves_and_loads(model, tmp_path):
     assert again.model == result.to_json()["model"] == "16x1x2"
     assert set(result.to_frame()["model"]) == set(result.summary()["model"]) == {"16x1x2"}
     assert "bits per byte" in str(result) and result.figure().axes
+
+
+@pytest.mark.parametrize("kind", ["WordLevel", "WordPiece", "BPE", "Unigram"])
+def test_unknown_tokens_are_counted_and_said(kind, tmp_path):
+    """Those that are read, not one beyond the context."""
+    words = {"<|endoftext|>": 0, "[UNK]": 1, "t": 2, "o": 3}
+    if kind == "Unigram":
+        backend = tokenizers.Tokenizer(tokenizers.models.Unigram([(word, -1.0) for word in words], 1))
+    else:
+        more = {"merges": []} if kind == "BPE" else {}
+        backend = tokenizers.Tokenizer(getattr(tokenizers.models, kind)(words, unk_token="[UNK]", **more))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    own = build(Spec(16, 1, 2, d_vocab=4, n_ctx=5), tokenizer=Tokenizer(backend), seed=4)
+    result = loss(own, ["t o", "o a t", "t t t t t a"])
+    assert result.unknown == 1 and int(result.tokens.sum()) == 12 and result.cut == 1
+    said = "8.33% of the tokens are unknown to the tokenizer, so that bits per byte are not those of the text."
+    assert said in result.headline() and said in str(result) and result.to_json()["unknown"] == 1
+    again = LossResult.load(result.save(tmp_path))
+    assert again.unknown == 1 and "unknown" not in loss(own, ["t o"]).headline()
+    record = tmp_path / "LossResult/result.json"
+    older = json.loads(record.read_text())
+    del older["fields"]["unknown"]
+    record.write_text(json.dumps(older))
+    assert LossResult.load(tmp_path).unknown == 0
+
+
+def test_an_end_that_is_the_unknown_token_is_no_unknown_word(model):
+    """As GPT-2's files name it."""
+    backend = tokenizers.Tokenizer.from_str(models.tokenizer_of(model).backend.to_str())
+    backend.model.unk_token = "<|endoftext|>"
+    own = build(models.spec_of(model), tokenizer=Tokenizer(backend))
+    assert unknown_id(backend) == 0 and loss(own, TEXTS).unknown == loss(model, TEXTS).unknown == 0
 
 
 def test_no_stories_is_an_error(model):

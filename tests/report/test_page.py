@@ -48,6 +48,12 @@ def test_the_first_line_says_which_stories_were_read(made: Callable[..., ReportD
     assert first is not None and first[1] == f"<b>tslens report</b> {said}"
 
 
+def test_unknown_tokens_stand_beside_bits_per_byte(made: Callable[..., ReportData]) -> None:
+    data = made(stories=3)
+    assert "unknown to the tokenizer" not in report.draw(data)
+    assert "unknown to the tokenizer, so that" in report.draw(replace(data, loss=replace(data.loss, unknown=1)))
+
+
 def test_the_page_names_no_other_place(made: Callable[..., ReportData]) -> None:
     page = report.draw(made()).replace(bundle(), "")
     assert re.findall(r"https?://[^\s\"'<]+", page) == ["http://www.w3.org/2000/svg"]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward, scan, stats
+from tslens.backends import unknown_id
 from tslens.models import name_of, spec_of, story_tokenizer_of
 from tslens.progress import bar
 from tslens.result import Result, read_on
@@ -40,6 +41,8 @@ class LossResult(Result):
     """Stories that were longer than the context, of which only the beginning was read."""
     model: str
     """The model's name."""
+    unknown: int = field(default=0, kw_only=True)
+    """Predictions of the tokenizer's unknown token, which stands for text that its vocabulary lacks."""
 
     @property
     def nats_per_token(self) -> float:
@@ -65,10 +68,19 @@ class LossResult(Result):
         return found.low / unit, found.high / unit
 
     def headline(self) -> str:
-        """Nats per token with their interval, and bits per byte."""
+        """Nats per token with their interval, bits per byte, and how many tokens are unknown, if any."""
         low, high = self.interval()
         interval = f"{low:.3f} to {high:.3f}" if math.isfinite(low) else "one story has no interval"
-        return f"{self.nats_per_token:.3f} nats per token ({interval}), {self.bits_per_byte:.3f} bits per byte."
+        said = f"{self.nats_per_token:.3f} nats per token ({interval}), {self.bits_per_byte:.3f} bits per byte."
+        return f"{said} {self.said_of_unknown()}".rstrip()
+
+    def said_of_unknown(self) -> str:
+        """What unknown tokens mean for bits per byte, in a sentence; empty where there are none."""
+        if not self.unknown:
+            return ""
+        share = 100 * self.unknown / int(self.tokens.sum())
+        unknown = f"{share:.3g}% of the tokens are unknown to the tokenizer"
+        return f"{unknown}, so that bits per byte are not those of the text."
 
     def summary(self) -> "pd.DataFrame":
         import pandas as pd
@@ -111,7 +123,8 @@ def loss(
     spec, tokenizer = spec_of(model, compressors=True), story_tokenizer_of(model)
     context = min(context or spec.n_ctx, spec.n_ctx)
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
-    kept: dict[int, tuple[float, int, int, bool]] = {}
+    kept: dict[int, tuple[float, int, int, bool, int]] = {}
+    lacking = unknown_id(tokenizer.backend)
     # One place more than the context: the row's last token is predicted and never fed.
     read = scan.batches(stories, tokenizer, context=context + 1, batch_tokens=batch_tokens, end=True)
     with bar("loss", stories) as shown:
@@ -120,14 +133,17 @@ def loss(
             mask = batch.mask[:, 1:]
             lengths = mask.sum(1)
             sums = torch.where(mask, losses, 0.0).double().sum(1)
+            unknown = (mask & (batch.tokens[:, 1:] == (-1 if lacking is None else lacking))).sum(1)
             last = batch.tokens.gather(1, lengths[:, None]).squeeze(1)
             for row, story in enumerate(batch.indices.tolist()):
                 whole = int(last[row]) == tokenizer.eos
                 size = _bytes(tokenizer, batch.texts[row], None if whole else int(lengths[row]))
-                kept[story] = (float(sums[row]), int(lengths[row]), size, not whole)
+                of_text = int(unknown[row]) - (whole and tokenizer.eos == lacking)
+                kept[story] = (float(sums[row]), int(lengths[row]), size, not whole, of_text)
             shown.advance(len(batch.texts))
-    nats, tokens, sizes, cut = zip(*(kept[i] for i in sorted(kept)), strict=True)
-    result = LossResult(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), sum(cut), name_of(model))
+    nats, tokens, sizes, cut, lacked = zip(*(kept[i] for i in sorted(kept)), strict=True)
+    numbers = torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes)
+    result = LossResult(*numbers, sum(cut), name_of(model), unknown=sum(lacked))
     return cast(LossResult, read_on(result, stories))
 
 

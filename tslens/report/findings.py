@@ -63,11 +63,12 @@ def card(finding: Finding) -> str:
 
 def _prediction(data: ReportData) -> Finding:
     low, high = data.loss.interval("text_bytes")
+    remarks = " ".join(filter(None, [data.loss.said_of_unknown(), data.remark]))
     return Finding(
         f"{data.loss.bits_per_byte:.3f} bits per byte",
         f"is what it needs to predict {data.source}: {data.loss.nats_per_token:.3f} nats per token.",
         f"{counted(len(data.loss.nats))}, {int(data.loss.tokens.sum()):,} tokens; "
-        f"{_interval(low, high, '.3f', ' bits per byte')}. {data.remark}".rstrip(),
+        f"{_interval(low, high, '.3f', ' bits per byte')}. {remarks}".rstrip(),
         "model",
         False,
     )

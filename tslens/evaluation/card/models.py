@@ -206,6 +206,8 @@ def _described(pairs: PairsResult, written: Mapping[str, TextsCardResult], losse
         rests += f"; {len(texts.texts):,} texts of each model{texts.corpus and ', '}{texts.corpus}"
     for loss in list(losses.values())[:1]:
         rests += f"; bits per byte of {loss.corpus.removesuffix('.')}"
+    for name, loss in losses.items():
+        rests += f"; of {name}, {loss.said_of_unknown().removesuffix('.')}" if loss.unknown else ""
     return f"{rests}."
 
 

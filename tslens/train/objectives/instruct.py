@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from tslens import forward
+from tslens.backends import unknown_id
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult
 from tslens.models import LanguageModel, name_of, spec_of, story_tokenizer_of
@@ -91,7 +92,8 @@ def story_loss(model: LanguageModel, texts: Iterable[str], *, precision: str = "
     """
     spec, tokenizer = spec_of(model), story_tokenizer_of(model)
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
-    nats, tokens, sizes, cut = [], [], [], 0
+    nats, tokens, sizes, cut, unknown = [], [], [], 0, 0
+    lacking = unknown_id(tokenizer.backend)
     stream = documents(texts)
     while some := list(islice(stream, ROWS)):
         heads = tokenizer.encode([document.head for document in some])
@@ -111,9 +113,12 @@ def story_loss(model: LanguageModel, texts: Iterable[str], *, precision: str = "
             tokens.append(seen)
             sizes.append(len(text.encode()))
             cut += not whole
+            unknown += 0 if lacking is None else story[:seen].count(lacking)
     if not nats:
         raise InputError(NO_ROOM.format(spec.n_ctx))
-    return LossResult(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), cut, name_of(model))
+    return LossResult(
+        torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), cut, name_of(model), unknown=unknown
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
