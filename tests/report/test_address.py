@@ -121,6 +121,28 @@ def test_a_link_to_a_section_or_a_word_keeps_what_is_chosen(page: Any, place: Pa
         assert anew(page, place, address) == seen
 
 
+TOP = "Math.abs(document.getElementById('{}').getBoundingClientRect().top - 67) < 3"  # below the bar of sections
+
+
+@pytest.mark.parametrize("name", ["lens", "neurons", "word-q"])
+def test_a_fresh_link_that_only_names_a_place_goes_there(page: Any, place: Path, name: str) -> None:
+    began = page(SEEN)
+    assert anew(page, place, f"#{name}") == began and page(f"return {TOP.format(name)}")
+    assert page("return document.activeElement.id") == name
+
+
+def test_a_place_gone_to_stays_while_sections_above_grow_until_the_reader_acts(page: Any) -> None:
+    """With `overflow-anchor: none`, as in Safari, and in Chromium while it scrolls smoothly."""
+    page("document.documentElement.style.overflowAnchor = 'none'")
+    page("document.querySelector('nav a[href=\"#lens\"]').click()")
+    page("document.getElementById('model').style.paddingTop = '400px'")
+    page.until(TOP.format("lens"))
+    page("document.body.dispatchEvent(new Event('wheel', { bubbles: true })); scrollBy(0, 200)")
+    page("document.getElementById('model').style.paddingTop = '500px'")
+    settled(page)
+    assert abs(page("return document.getElementById('lens').getBoundingClientRect().top") + 33) < 3
+
+
 def test_back_and_forward_show_what_was_there(page: Any) -> None:
     views = [page(SEEN)]
     for link in ('ul.clearest a[href^="#head"]', 'ul.clearest a[href^="#neuron"]', 'nav a[href="#lens"]'):

@@ -8,7 +8,7 @@ const SECTIONS = {
   shade: "lens", layer: "lens", text: "live", parts: "live", write: "live", step: "film", at: null,
 };
 const chosen = new Map(), followers = [];
-let live = false, pending;
+let live = false, pending, held = null;
 
 // Calls `change` with the values of a key that an address or another section chooses, and with null where an address no
 // longer names the key: then the section is as the page begins. An address may say anything.
@@ -74,6 +74,7 @@ function show(said) {
 
 function goTo(place) {
   document.querySelector(".target")?.classList.remove("target");
+  held = place;
   if (!place) return;
   place.classList.add("target");
   place.scrollIntoView();
@@ -81,7 +82,11 @@ function goTo(place) {
   place.focus({ preventScroll: true });
 }
 
-const saidBy = (hash) => new Map(hash.includes("=") ? [...new URLSearchParams(hash.slice(1))].filter(([key]) => Object.hasOwn(SECTIONS, key)) : []);
+// The keys of an address; one without keys, such as `#lens`, names a place.
+function saidBy(hash) {
+  if (!hash.includes("=")) return new Map(hash.length > 1 ? [["at", hash.slice(1)]] : []);
+  return new Map([...new URLSearchParams(hash.slice(1))].filter(([key]) => Object.hasOwn(SECTIONS, key)));
+}
 
 function readAddress() {
   live = true;
@@ -96,12 +101,16 @@ function followLink(event) {
   writeAddress();
   const said = new Map(chosen), asked = saidBy(link.hash);
   said.delete("at");
-  for (const [key, value] of asked.size ? asked : [["at", link.hash.slice(1)]]) { said.delete(key); said.set(key, value); }
+  for (const [key, value] of asked) { said.delete(key); said.set(key, value); }
   if (asked.has("story") && !asked.has("token")) said.delete("token");
   const before = addressOf(chosen);
   show(said);
   writeAddress(addressOf(chosen) !== before);
 }
+
+// Sections change their height as they come into view: until the reader does something, the place that was gone to stays.
+new ResizeObserver(() => held?.scrollIntoView({ behavior: "instant" })).observe(document.body);
+for (const input of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(input, () => { held = null; }, { capture: true, passive: true });
 
 addEventListener("hashchange", readAddress);
 addEventListener("click", followLink);
