@@ -162,6 +162,32 @@ def test_the_large_view_is_zoomed_read_and_closed(opened: tuple[Any, ReportData]
     page.until("!location.hash.includes('view')")
 
 
+@pytest.mark.parametrize("width", [400, 1200])
+def test_the_large_view_fits_whole_whatever_its_words(
+    opener: Callable[[Path], Any], made: Callable[..., ReportData], tmp_path: Path, width: int
+) -> None:
+    """At once, and after every cell that is read: the height of the words below the matrix does not change."""
+    data = made(layers=1, heads=1, tokens=120, stories=1)
+    page = opener(report.write(report.draw(data), tmp_path / "report.html"))
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    room = (
+        "const { scrollHeight, clientHeight, scrollWidth, clientWidth } = document.querySelector('#large .scroller');"
+    )
+    side = "document.querySelector('.plane canvas').getBoundingClientRect().width"
+    try:
+        page.click("#head-large")
+        opened_at = page(f"return {side}")
+        assert page(f"{room} return scrollHeight <= clientHeight && scrollWidth <= clientWidth")
+        for key in "\ue013\ue014\ue013":  # up, right to a token that comes later, up
+            page.one(".plane canvas").send_keys(key)
+            assert page(f"{room} return scrollHeight <= clientHeight && scrollWidth <= clientWidth")
+        page.click('#large [aria-label="Fit into the window"]')
+        assert page(f"return {side}") == opened_at > 300
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_a_link_opens_the_sheet_or_the_large_view(opened: tuple[Any, ReportData], tmp_path: Path) -> None:
     page, _ = opened
     place = (tmp_path / "report.html").as_uri()

@@ -19,9 +19,9 @@ function largeAttention(view) {
   return large;
 }
 
-// The largest cell with which the whole matrix is seen, without names where they would not be legible.
+// The largest cell with which the whole matrix is seen and needs no scroll bars, without names where they would not be legible.
 function fitting({ view, scroller }) {
-  const room = Math.min(scroller.clientWidth, scroller.clientHeight) - 4, n = tokensShown(view), named = (room - SIDES.names) / n;
+  const room = Math.min(scroller.offsetWidth, scroller.offsetHeight) - 4, n = tokensShown(view), named = (room - SIDES.names) / n;
   return named >= SIDES.legible ? named : Math.min(room / n, SIDES.legible - 0.01);
 }
 
