@@ -1,3 +1,4 @@
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ import torch
 
 from tslens import files, forward, models, runs
 from tslens.models import Spec
+from tslens.models.export import to_huggingface
+from tslens.models.record import record_of
 from tslens.tokenizer import Tokenizer
 
 GPT2 = Spec(24, 2, 3, d_vocab=300, n_ctx=16)
@@ -119,6 +122,29 @@ def test_a_model_is_called_what_it_was_loaded_by(
     from tslens.analysis.lens import of_prompt
 
     assert of_prompt(models.load("."), "the cat sat").model == "mine"
+
+
+def test_a_command_holds_the_model_as_it_was_given(
+    in_tmp: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = models.build(Spec(24, 2, 3, d_vocab=tokenizer.size, n_ctx=16), tokenizer=tokenizer)
+    assert models.given_of(built) == "MODEL"
+    models.save(built, in_tmp / "runs/mine")
+    to_huggingface(built, in_tmp / "a folder")
+    monkeypatch.setenv("HOME", str(in_tmp.parent))
+    here = str(in_tmp)
+    asked = {"mine": "mine", "./runs/mine": "./runs/mine", f"{here}/runs/mine": "runs/mine"}
+    asked |= {"hf:a folder": "'hf:a folder'", f"hf:{here}/a folder": "'hf:./a folder'"}
+    for given, said in asked.items():
+        assert models.given_of(models.load(given)) == said
+        assert models.name_of(models.load(shlex.split(said)[0])) == models.name_of(models.load(given))
+    model = models.load("mine")
+    record_of(model).given = f"llama2c:{here}/a.bin,{here}/t/b.bin"
+    assert models.given_of(model) == "llama2c:./a.bin,t/b.bin"
+    monkeypatch.chdir("a folder")
+    assert models.given_of(model) == models.given_of(models.load(f"{here}/runs/mine")) == "MODEL"
+    monkeypatch.setenv("HOME", "/nowhere")
+    assert models.given_of(model) == f"llama2c:{here}/a.bin,{here}/t/b.bin"
 
 
 def test_the_hash_of_a_tokenizers_file_is_compared_before_it_is_parsed(

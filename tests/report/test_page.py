@@ -523,3 +523,9 @@ def test_the_verdict_of_an_audit_is_there_if_one_was_kept(made: Callable[..., Re
     words = "The audit fails: <script>alert(1)</script>. On 20 stories: made. Made by: tslens audit --model mine"
     assert html.escape(words) in page
     assert "tslens audit" not in report.draw(made())
+
+
+def test_commands_hold_the_model_as_it_was_given(made: Callable[..., ReportData]) -> None:
+    page = html.unescape(report.draw(made(name="short", given="'hf:a folder'")))
+    assert len(re.findall(r"tslens (?:eval|analyze) [^.]*?--model 'hf:a folder' ", page)) == 7
+    assert "--model short" not in page and page.count("--model '") == page.count("--model ")

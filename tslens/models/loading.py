@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,14 +46,14 @@ def load(name: str | Path) -> "LanguageModel":
     if text.startswith("llama2c:"):
         file, _, tokenizer_file = text.removeprefix("llama2c:").partition(",")
         model = from_weights(*llama2c.read(file, tokenizer_file or None), origin=text)
-        return _named(model, Path(file).stem)
+        return _named(model, Path(file).stem, text)
     if text.startswith("hf:"):
         source = text.removeprefix("hf:")
-        return _named(from_weights(*huggingface.read(source), origin=text), huggingface.source_name(source))
+        return _named(from_weights(*huggingface.read(source), origin=text), huggingface.source_name(source), text)
     known = available()
     folder = known.get(text) or (Path(text) if text and (Path(text) / "config.json").is_file() else _at_step(text))
     if folder is None and text and os.path.lexists(Path(text) / hooked_folder.CONFIG):
-        return _named(from_weights(*hooked_folder.read(text), origin=text), Path(text).resolve().name)
+        return _named(from_weights(*hooked_folder.read(text), origin=text), Path(text).resolve().name, text)
     if folder is None:
         raise _unknown(text, list(known))
     config, tensors = runs.read(folder)
@@ -66,7 +67,7 @@ def load(name: str | Path) -> "LanguageModel":
     model = from_weights(spec_from_config(config), tensors, tokenizer, origin=str(folder))
     run = home.resolve().name
     record_of(model).run, record_of(model).config = home, config
-    return _named(model, run if home == folder else f"{run}@{config.get('step', folder.name)}")
+    return _named(model, run if home == folder else f"{run}@{config.get('step', folder.name)}", text)
 
 
 def recorded_tokenizer(home: Path, config: Mapping[str, Any]) -> Tokenizer:
@@ -153,6 +154,26 @@ def name_of(model: "LanguageModel") -> str:
     return record_of(model).name or spec_of(model, compressors=True).name
 
 
+def given_of(model: "LanguageModel") -> str:
+    """The `--model` of a command about the model, quoted for a shell: what `load` was given, an absolute path below
+    this folder made relative. `MODEL` for a model that was not loaded, and for one elsewhere in a user's home, which
+    pages for others do not name."""
+    text = record_of(model).given or ""
+    scheme = next((scheme for scheme in ("llama2c:", "hf:") if text.startswith(scheme)), "")
+    rest = text.removeprefix(scheme)
+    parts = [_below(part) for part in (rest.split(",", 1) if scheme == "llama2c:" else [rest])]
+    if not rest or any(Path(part).is_relative_to(Path.home()) for part in parts):
+        return "MODEL"
+    return shlex.quote(scheme + ",".join(parts))
+
+
+def _below(path: str) -> str:
+    """An absolute path below this folder made relative, with `./` before what could be a name; others as they are."""
+    if not Path(path).is_absolute() or not Path(path).is_relative_to(Path.cwd()):
+        return path
+    return str(Path(path).relative_to(Path.cwd())) if Path(path).parent != Path.cwd() else f"./{Path(path).name}"
+
+
 def home_of(model: "LanguageModel") -> Path | None:
     """The folder of the run or bundled model that a model was loaded from; None if it came from neither."""
     return record_of(model).run
@@ -189,9 +210,9 @@ def describe(model: "LanguageModel") -> dict[str, Any]:
     }
 
 
-def _named(model: "LanguageModel", name: str) -> "LanguageModel":
+def _named(model: "LanguageModel", name: str, given: str) -> "LanguageModel":
     refuse_no_text(name)  # a link may lead to a folder of such a name
-    record_of(model).name = name
+    record_of(model).name, record_of(model).given = name, given
     return model
 
 

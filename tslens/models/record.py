@@ -39,6 +39,8 @@ class ModelRecord:
 
     name: str | None = None
     """The name under which `load` found it."""
+    given: str | None = None
+    """What `load` was given."""
     run: Path | None = None
     """The folder of the run, or bundled model, that it was loaded from."""
     config: Mapping[str, Any] = dataclasses.field(default_factory=dict)

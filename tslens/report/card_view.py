@@ -36,15 +36,15 @@ UNSEEN = "does not measure"
 SHOWN = (*COMPARISONS.values(), OTHERS["longest"], "exact copies", "template copies", OTHERS["plot"], BITS)
 
 
-def sections(card_found: CardResult | None, copies_found: CopiesResult | None, name: str) -> str:
+def sections(card_found: CardResult | None, copies_found: CopiesResult | None, given: str) -> str:
     """Both sections as HTML; where nothing is kept they say which command finds it."""
-    return f"{card(card_found, name)}\n{copies(copies_found, name)}"
+    return f"{card(card_found, given)}\n{copies(copies_found, given)}"
 
 
-def card(found: CardResult | None, name: str) -> str:
+def card(found: CardResult | None, given: str) -> str:
     """The section of the score card as HTML: every axis with its intervals, and what it does not measure."""
     if found is None:
-        hint = f"None was made. tslens eval all --model {name} makes one, tslens eval card scores what it writes too."
+        hint = f"None was made. tslens eval all --model {given} makes one, tslens eval card scores what it writes too."
         return around("card", "Score card", hint, "")
     on = f" The reference is {found.reference}." if found.reference else ""
     on += (BESIDE if found.twins else ALONE) + (GRAMS if found.n_grams else "")
@@ -89,10 +89,10 @@ def _bits(value: float, low: float, high: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3f}{bounds}"
 
 
-def copies(found: CopiesResult | None, name: str) -> str:
+def copies(found: CopiesResult | None, given: str) -> str:
     """The section on copies as HTML: the histograms of the three comparisons, and their means beside true endings."""
     if found is None:
-        return around("copies", "Copies", f"None were looked for. tslens eval copies --model {name} does.", "")
+        return around("copies", "Copies", f"None were looked for. tslens eval copies --model {given} does.", "")
     table = found.summary()
     table = table[table["measure"].isin(SHOWN)].sort_values("measure", key=lambda m: m.map(SHOWN.index), kind="stable")
     columns = [("written", "low", "high"), ("true_endings", "true_low", "true_high")]

@@ -42,13 +42,14 @@ def _name(model: "LanguageModel", task: str) -> str:
     return f"circuits/{store.of_weights(model, VERSION)}/{task}"
 
 
-def section(found: Sequence[CircuitResult], name: str) -> str:
+def section(found: Sequence[CircuitResult], given: str) -> str:
     """The section of the page as HTML: of each circuit its graph, its verdict and its controls."""
     intro = (
         "The fewest heads and MLPs that keep 90% of an answer when all others see a prompt with another answer, "
         "beside random sets, a nonsense task and permuted twins."
         if found
-        else f"None was searched for. tslens analyze circuit character --model {name} does, and keeps it for this page."
+        else f"None was searched for. tslens analyze circuit character --model {given} does, and keeps it for this "
+        "page."
     )
     panels = "".join(map(_panel, found))
     return (

@@ -111,6 +111,8 @@ class ReportData:
     """The model itself, where the page runs it."""
     no_live: str = ""
     """Why it is not there."""
+    given: str = "MODEL"
+    """The `--model` of commands about it, from `models.given_of`."""
 
 
 def compute(
@@ -144,6 +146,7 @@ def compute(
     in_full = _in_full(model, chosen)
     return ReportData(
         name=name or models.name_of(model),
+        given=models.given_of(model),
         description=models.describe(model),
         config=config or {},
         metrics=metrics,
@@ -234,8 +237,7 @@ def _twins(
 
 def _choose(model: "LanguageModel", own: list[str], corpus: list[str], count: int) -> list[str]:
     """The user's texts, then stories of the corpus that fit whole, then others."""
-    tokenizer = models.story_tokenizer_of(model)
-    limit = min(SHOWN_TOKENS, models.spec_of(model).n_ctx)
+    tokenizer, limit = models.story_tokenizer_of(model), min(SHOWN_TOKENS, models.spec_of(model).n_ctx)
     fresh = list(dict.fromkeys(corpus[: 40 * count]))
     lengths = [len(row) for row in tokenizer.encode(fresh)] if fresh else []
     whole = [text for text, length in zip(fresh, lengths, strict=True) if 24 <= length <= limit]

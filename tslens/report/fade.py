@@ -38,11 +38,11 @@ def _name(model: "LanguageModel") -> str:
     return f"fade/{store.of_weights(model, VERSION)}"
 
 
-def panel(found: FadeResult | None, name: str) -> str:
+def panel(found: FadeResult | None, given: str) -> str:
     """The panel as HTML: the counts beside those of twins, and a table of the labels, those first whose neuron writes
     most of them; or the command that finds them."""
     if found is None:
-        said = f"Not measured. tslens analyze neurons --fade --model {name} does, and keeps it for this page."
+        said = f"Not measured. tslens analyze neurons --fade --model {given} does, and keeps it for this page."
         return f'<div class="panel" id="fade"><h3>{TITLE}</h3><p>{html.escape(said)}</p></div>'
     intro = (
         "Labels that predict, by FADE's measures (Puri et al. 2025). Stories of the generator, whose parts of speech "

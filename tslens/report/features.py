@@ -89,15 +89,15 @@ def _folder(model: "LanguageModel") -> str:
     return f"features/{store.of_weights(model, VERSION)}"
 
 
-def section(found: Sequence[FoundFeatures], name: str) -> str:
+def section(found: Sequence[FoundFeatures], given: str) -> str:
     """The section of the page as HTML: of each activation what its features recover, how many have a label beside
     random features and twins, and those whose labels are best supported."""
     intro = (
         "Directions in which a sparse autoencoder writes the residual stream, named by the rules for neurons. Random "
         "features are those of an autoencoder that was not trained: what they earn too says nothing about training."
         if found
-        else f"None was trained. tslens analyze features --model {name} --hook blocks.0.hook_resid_post does (it needs "
-        "the extra tslens[sae]), and keeps them for this page."
+        else f"None was trained. tslens analyze features --model {given} --hook blocks.0.hook_resid_post does (it "
+        "needs the extra tslens[sae]), and keeps them for this page."
     )
     panels = "".join(map(_panel, found))
     return (

@@ -127,11 +127,11 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         ),
         neurons="" if data.neurons is None else _neurons(data, data.neurons, cuts.detail),
         neurons_link="" if data.neurons is None else '<a href="#neurons">Neurons</a>',
-        circuits=circuits.section(data.circuits, data.name),
-        features=features.section(data.features, data.name),
-        suites=suites.section(data.suites, data.name) + instructions.section(data.instruct, data.instruct_grades),
-        pairs=pairs_view.section(data.pairs, data.name),
-        card_and_copies=card_view.sections(data.card, data.copies, data.name),
+        circuits=circuits.section(data.circuits, data.given),
+        features=features.section(data.features, data.given),
+        suites=suites.section(data.suites, data.given) + instructions.section(data.instruct, data.instruct_grades),
+        pairs=pairs_view.section(data.pairs, data.given),
+        card_and_copies=card_view.sections(data.card, data.copies, data.given),
         film=section(data.film),
         live=live_section(data.live),
         live_link=live_link(data.live),
@@ -229,7 +229,7 @@ def _neurons(data: ReportData, found: FoundNeurons, detail: Detail) -> str:
     profiles = found.profiles
     intro = f"All {found.n:,} MLP neurons over {profiles.n_tokens:,} tokens, {profiles.n_stories:,} stories. "
     intro = glossary.explained(intro + _contexts_shown(found, detail))
-    return Template(asset("neurons.html")).substitute(intro=intro, fade=fade.panel(data.fade, data.name))
+    return Template(asset("neurons.html")).substitute(intro=intro, fade=fade.panel(data.fade, data.given))
 
 
 def _contexts_shown(found: FoundNeurons, detail: Detail) -> str:

@@ -30,10 +30,10 @@ MEANS = "Over all phenomena, and by whether a pair's texts have as many tokens (
 TRAINED = "<span>it is trained on this</span>"
 
 
-def section(found: Sequence[PairsResult], name: str) -> str:
+def section(found: Sequence[PairsResult], given: str) -> str:
     """The section as HTML, ours and then those of others; where nothing is kept it says which command scores pairs."""
     if not found:
-        return around("pairs", "Minimal pairs", f"None were scored. tslens eval pairs --model {name} scores them.", "")
+        return around("pairs", "Minimal pairs", f"None were scored. tslens eval pairs --model {given} scores them.", "")
     first, *more = found
     panels = _panels(first)
     for one in more:

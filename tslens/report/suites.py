@@ -26,10 +26,10 @@ INTRO = (
 CUT = "The table of prompts would outgrow the page's budget; tslens eval {} --out FOLDER writes it."
 
 
-def section(found: Sequence[SuiteResult], name: str) -> str:
+def section(found: Sequence[SuiteResult], given: str) -> str:
     """The section as HTML: of each suite the shares with their intervals, and a coloured table for every way."""
     if not found:
-        return around("suites", "Suites of prompts", f"None was asked. tslens eval all --model {name} asks them.", "")
+        return around("suites", "Suites of prompts", f"None was asked. tslens eval all --model {given} asks them.", "")
     for tips in (TIPS, 0):
         panels = "".join(_panel(result, tips) for result in found)
         if len(panels.encode()) <= BUDGET:
