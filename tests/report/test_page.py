@@ -27,9 +27,9 @@ def embedded(page: str) -> Any:
 
 
 def test_markup_in_any_text_stays_text(made: Callable[..., ReportData]) -> None:
-    page = report.draw(made())
+    page = report.draw(made(given=EVIL))
     assert EVIL not in page
-    assert html.escape(EVIL) in page
+    assert html.escape(EVIL) in page and html.escape(f"--model {EVIL}") in page
     assert page.count("<script") - bundle().count("<script") == 3  # the data, CircuitsVis, the page's own
     assert page.count("</script>") == 3
     assert EVIL in embedded(page)["vocabulary"]

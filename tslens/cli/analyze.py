@@ -53,7 +53,6 @@ def heads(
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
     from tslens.analysis import heads as method
-    from tslens.analysis.heads.evidence import MIN_GROUPS
     from tslens.forward import check_precision
     from tslens.models import load
 
@@ -64,12 +63,19 @@ def heads(
             deliver(attention := method.pattern(loaded, text, precision=precision), figures=attention.figures())
         if text is not None and stories is None and not (ablate or swap or probe or kinds):
             return
-        corpus = corpus_of(loaded, stories, limit)
-        if (ablate or swap) and len(corpus) < MIN_GROUPS:  # before the roles are read
-            raise InputError(f"An interval needs {MIN_GROUPS} stories or more; there are {len(corpus)}. Give more.")
+        corpus = _enough(corpus_of(loaded, stories, limit), ablate or swap)
         (found,) = scanned(engine, model, loaded, corpus, [reducer], precision)
         roles = beside_twins(deliver, loaded, corpus, reducer, found, n, "of-roles")
         _further(deliver, loaded, corpus, roles, precision, n, swap=swap, kinds=kinds, ablate=ablate, probe=probe)
+
+
+def _enough(corpus: "Corpus", has_intervals: bool) -> "Corpus":
+    """The stories; InputError, before roles are read, where they are too few for intervals of swaps or ablations."""
+    from tslens.analysis.heads.evidence import MIN_GROUPS
+
+    if has_intervals and len(corpus) < MIN_GROUPS:
+        raise InputError(f"An interval needs {MIN_GROUPS} stories or more; there are {len(corpus)}. Give more.")
+    return corpus
 
 
 def _further(
