@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from tslens.evaluation.pairs.result import CHANCE
+
 if TYPE_CHECKING:
     from tslens.evaluation.card.models import CardResult
 
-CHANCE = 0.5
 PAIRS = "pairs"
 BY_PAIRS = {
     "grammar": "whether it writes such forms itself.",

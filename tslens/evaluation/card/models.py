@@ -12,12 +12,13 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.errors import InputError
-from tslens.evaluation.card.finding import BY_PAIRS, CHANCE, PAIRS, headline
+from tslens.evaluation.card.finding import BY_PAIRS, PAIRS, headline
 from tslens.evaluation.card.reference import AXES as TEXT_AXES
 from tslens.evaluation.card.reference import NOT_MEASURED
 from tslens.evaluation.card.texts import TextsCardResult
 from tslens.evaluation.loss import LossResult
 from tslens.evaluation.pairs import PairsResult
+from tslens.evaluation.pairs.result import CHANCE
 from tslens.models import LanguageModel, training_record
 from tslens.result import Result
 from tslens.stories.pairs.phenomena import AXES as PAIR_AXES
