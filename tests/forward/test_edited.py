@@ -86,7 +86,8 @@ def test_outputs_of_heads_add_up(model: Any, tokens: torch.Tensor) -> None:
         run = forward.EditedForward.of(model)
         names = ["blocks.1.attn.hook_z", "blocks.1.hook_attn_out"]
         kept = run(run.embedded(tokens), keep=names)[1]
-        whole = run.head_outputs(1, kept[names[0]]).sum(2) + model.blocks[1].attn.b_O
+        z = kept[names[0]]
+        whole = forward.head_changes(model, 1, z, torch.zeros_like(z)).sum(2) + model.blocks[1].attn.b_O
     torch.testing.assert_close(whole, kept[names[1]], atol=1e-5, rtol=1e-4)
 
 

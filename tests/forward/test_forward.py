@@ -305,10 +305,8 @@ def test_what_is_not_covered_takes_the_slow_path_and_says_why(changes: dict[str,
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"output_logits_soft_cap": 30.0}, "capped logits"),
         ({"attention_dir": "bidirectional"}, "attention in both directions"),
         ({"d_vocab_out": 7}, "outputs over 7 tokens and inputs over 31"),
-        ({"post_embedding_ln": True}, "a norm after the embedding"),
         ({"dtype": torch.bfloat16}, "bfloat16"),
     ],
 )

@@ -112,9 +112,9 @@ def _read(model: LanguageModel, spec: Spec, tokens: Tensor, layer: int, part: st
     name = between if part == "ln2" and in_turn else before
     with torch.no_grad():
         stream = forward.activations(model, tokens, [name])[name]
-        gain, bias = forward.gain_of(getattr(model.blocks[layer], part), model)
-        read: Tensor = forward.centred(spec, stream) / forward.norm_scale(spec, stream) * gain
-        return read if bias is None else read + bias
+        kind, gain = forward.norm_before(model, layer, part)
+        read: Tensor = forward.norm(stream, *gain, spec.eps, kind)
+        return read
 
 
 def _with_head(

@@ -33,7 +33,8 @@ from tslens.forward.hooks import check_hooks, hook_names
 from tslens.forward.linear import FusedLinear
 from tslens.forward.losses import cross_entropy, loss, per_token_loss, row_losses, targets_of, token_losses
 from tslens.forward.precision import PRECISIONS, bf16_speedup, check_precision, dtype_for, resolve_dtype
-from tslens.forward.run import activations, embed, logits, residual, unembed
+from tslens.forward.run import activations, capped, embed, logits, residual, unembed
+from tslens.forward.stream import WriteMap, embeddings, head_changes, neuron_change, norm_before, scale_hooks, written
 
 __all__ = [
     "PRECISIONS",
@@ -41,10 +42,12 @@ __all__ = [
     "EditedForward",
     "FusedLinear",
     "Layer",
+    "WriteMap",
     "activations",
     "attention_scores",
     "bf16_speedup",
     "block",
+    "capped",
     "causal_mask",
     "centred",
     "check_hooks",
@@ -52,14 +55,18 @@ __all__ = [
     "cross_entropy",
     "dtype_for",
     "embed",
+    "embeddings",
     "final_norm",
     "fused_attention",
     "gain_of",
+    "head_changes",
     "hook_names",
     "layers",
     "logits",
     "loss",
+    "neuron_change",
     "norm",
+    "norm_before",
     "norm_scale",
     "of_story",
     "per_token_loss",
@@ -68,10 +75,12 @@ __all__ = [
     "rotary_cos_sin",
     "row_losses",
     "run_blocks",
+    "scale_hooks",
     "score_hooks",
     "scores",
     "targets_of",
     "token_losses",
     "unembed",
     "window_of",
+    "written",
 ]

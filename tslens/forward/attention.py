@@ -64,6 +64,7 @@ def scores(
     spec: Spec, layer: int, activations: Mapping[str, Tensor], hidden: float = float("-inf")
 ) -> Float[Tensor, "batch head query key"]:
     """The scores of a layer before the softmax, in float32, from `score_hooks`; `hidden` where a query may not attend.
+    Their softmax is the attention among tokens: without the share of an attention sink.
 
     A scan that needs all patterns of a model requests queries and keys, which are small, and calls this per layer.
     """

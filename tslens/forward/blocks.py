@@ -77,15 +77,15 @@ def norm(x: Tensor, weight: Tensor, bias: Tensor | None, eps: float, kind: Norm)
     return F.rms_norm(x, x.shape[-1:], weight, eps) if kind == "rms" else x
 
 
-def centred(spec: Spec, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-    """A vector of the residual stream as the parts of a model can read it: without its mean before a layer norm."""
-    return x - x.mean(-1, keepdim=True) if spec.norm == "layer" else x
+def centred(kind: Norm, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
+    """A vector of the residual stream as the part behind a norm can read it: without its mean before a layer norm."""
+    return x - x.mean(-1, keepdim=True) if kind == "layer" else x
 
 
-def norm_scale(spec: Spec, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows 1"]:
+def norm_scale(kind: Norm, eps: float, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows 1"]:
     """What a norm divides the residual stream by; 1 where there is none."""
-    squares = centred(spec, x).pow(2).mean(-1, keepdim=True)
-    return torch.ones_like(squares) if spec.norm == "none" else (squares + spec.eps).sqrt()
+    squares = centred(kind, x).pow(2).mean(-1, keepdim=True)
+    return torch.ones_like(squares) if kind == "none" else (squares + eps).sqrt()
 
 
 def gain_of(module: "NormPart | None", model: "LanguageModel") -> Gain:
@@ -168,7 +168,7 @@ def run_blocks(
 
 def final_norm(model: "LanguageModel", spec: Spec, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
     """The final norm of the residual stream after the last block, as the unembedding reads it."""
-    return norm(x, *final_gain(model), spec.eps, spec.norm)
+    return norm(x, *final_gain(model), spec.eps, spec.final_norm)
 
 
 def final_gain(model: "LanguageModel") -> Gain:
@@ -244,6 +244,6 @@ def cache_norm(spec: Spec, name: str, x: Tensor, weights: Gain, cache: Activatio
     """A norm's scale, and its output before gain and bias, as TransformerLens's two hook points show them."""
     if not any(cache.wants(f"{name}.hook_{part}") for part in ("scale", "normalized")):
         return
-    scale = norm_scale(spec, x)
+    scale = norm_scale(spec.norm, spec.eps, x)
     cache(f"{name}.hook_scale", scale)
-    cache(f"{name}.hook_normalized", centred(spec, x) / scale)
+    cache(f"{name}.hook_normalized", centred(spec.norm, x) / scale)

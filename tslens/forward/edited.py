@@ -135,13 +135,14 @@ class EditedForward:
         positions: Int[Tensor, " pos"] | None = None,
     ) -> None:
         """Gives `see` every layer's attention over rows of one length, layer by layer. `positions` replace 0, 1, 2, ...
-        wherever the model adds or turns by them; what a query sees still follows the order of the tokens."""
+        wherever the model adds or turns by them; what a query sees still follows the order of the tokens. Weights are
+        those among tokens: without the share of an attention sink."""
         start = self.embedded(tokens, positions)
         if self.slow:
             names = [f"blocks.{i}.attn.hook_pattern" for i in range(self.spec.n_layers)]
 
             def shown(name: str, pattern: Tensor) -> Tensor:
-                see(int(name.split(".")[1]), pattern)
+                see(int(name.split(".")[1]), pattern / pattern.sum(-1, keepdim=True))  # a sink leaves less than 1
                 return pattern
 
             hooked.blocks(self.model, start, names, shown, positions=positions)
@@ -170,11 +171,6 @@ class EditedForward:
     def normed(self, residual: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
         """The final norm, as the unembedding reads it."""
         return final_norm(self.model, self.spec, residual)
-
-    def head_outputs(self, layer: int, z: Float[Tensor, "batch pos head d_head"]) -> Tensor:
-        """What each head writes to the residual stream, `[batch pos head d_model]`, without the layer's bias."""
-        o: Tensor = self.model.blocks[layer].attn.W_O
-        return torch.einsum("bphd,hdm->bphm", z, o)
 
     def _check(self, names: Sequence[str]) -> None:
         if self.slow:

@@ -37,7 +37,7 @@ def embedded(
     model: "LanguageModel", tokens: Int[Tensor, "batch pos"], names: Iterable[str] = (), see: See | None = None
 ) -> Float[Tensor, "batch pos d_model"]:
     """The residual stream before the first block; `see` is shown the embeddings among `names`."""
-    with _shown(model, [name for name in names if "." not in name], see):
+    with _shown(model, [name for name in names if not name.startswith(("blocks.", FINAL))], see):
         stream: Tensor = model(tokens, padding_side="right", stop_at_layer=0)
     return stream
 

@@ -30,9 +30,9 @@ def check_hooks(spec: Spec, names: Iterable[str]) -> None:
     known = set(hook_names(spec))
     for name in names:
         if name not in known and not spec.mlp_width and "mlp" in name:
-            raise InputError(
-                "This model is attention only: it has no MLPs and no neurons. Ask about its heads, lens or residuals."
-            )
+            why = "has experts, whose neurons are not read" if spec.has_mlp else "is attention only: it has no MLPs and"
+            why += "" if spec.has_mlp else " no neurons"
+            raise InputError(f"This model {why}. Ask about its heads, lens or residuals.")
         if name not in known:
             raise InputError(
                 f"{name!r} is no activation of a {spec.name} model.{did_you_mean(name, sorted(known))} "

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from tslens.forward.run import residual, unembed
-from tslens.models import output_bias
+from tslens.models import logit_cap, output_bias
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -112,7 +112,14 @@ def row_losses(
 def _summed(
     model: "LanguageModel", final: Float[Tensor, "place d_model"], targets: Tensor, masked: bool, dtype: torch.dtype
 ) -> Float[Tensor, ""]:
-    """`cross_entropy` under the model's unembedding; a bias is one more dimension, which is 1 everywhere."""
+    """`cross_entropy` under the model's unembedding; a bias is one more dimension, which is 1 everywhere. Capped logits
+    are held as a whole, a few at a time without gradients."""
+    if logit_cap(model):
+        found = [
+            F.cross_entropy(unembed(model, final[part], dtype), targets[part], reduction="sum", ignore_index=-1)
+            for part in _chunks(final, model.cfg.d_vocab)
+        ]
+        return torch.stack(found).sum()
     weight, bias = model.unembed.W_U, output_bias(model)
     if bias is not None:
         weight, final = torch.cat([weight, bias[None]]), F.pad(final, (0, 1), value=1.0)

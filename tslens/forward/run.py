@@ -14,7 +14,7 @@ from tslens.forward.attention import eager_attention, fused_attention
 from tslens.forward.blocks import cache_norm, final_gain, final_norm, layers, rotary_cos_sin, run_blocks
 from tslens.forward.hooks import ActivationCache, check_hooks
 from tslens.forward.linear import ROWS
-from tslens.models import CompressorSpec, HookedSpec, Spec, output_bias, spec_of
+from tslens.models import CompressorSpec, HookedSpec, Spec, logit_cap, output_bias, spec_of
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -111,7 +111,12 @@ def unembed(
     """Logits of normalised residuals, in fp32."""
     w_u: Tensor = model.unembed.W_U
     found, bias = (final.to(dtype) @ w_u.to(dtype)).float(), output_bias(model)
-    return found if bias is None else found + bias
+    return capped(found if bias is None else found + bias, logit_cap(model))
+
+
+def capped(logits: Float[Tensor, "*rows"], cap: float) -> Float[Tensor, "*rows"]:
+    """`cap tanh(logits / cap)` (Gemma 2, arXiv 2408.00118); a cap of 0 is none."""
+    return cap * torch.tanh(logits / cap) if cap else logits
 
 
 def logits(

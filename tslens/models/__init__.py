@@ -10,8 +10,6 @@ from tslens.models.hooked import (
     attach_tokenizer,
     hooked_config,
     load_weights,
-    output_bias,
-    readout,
     story_tokenizer_of,
     tokenizer_of,
     untied,
@@ -32,8 +30,10 @@ from tslens.models.loading import (
     story_head_of,
     training_record,
 )
+from tslens.models.model_spec import ModelSpec
+from tslens.models.output import logit_cap, output_bias, readout
 from tslens.models.protocols import LanguageModel, TextTokenizer
-from tslens.models.spec import ModelSpec, Spec
+from tslens.models.spec import Spec
 from tslens.models.validation import spec_of
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "hooked_config",
     "load",
     "load_weights",
+    "logit_cap",
     "name_of",
     "objective_of",
     "output_bias",

@@ -16,7 +16,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from tslens.errors import InputError
-from tslens.models.spec import DEFAULT_HEADS, ModelSpec, Spec
+from tslens.models.model_spec import ModelSpec
+from tslens.models.spec import DEFAULT_HEADS, Spec
 
 
 @dataclasses.dataclass(frozen=True)

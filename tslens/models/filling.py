@@ -5,8 +5,8 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.models.bounds import MOST_WEIGHT, is_wild
+from tslens.models.model_spec import ModelSpec
 from tslens.models.protocols import LanguageModel
-from tslens.models.spec import ModelSpec
 
 
 def fill(model: LanguageModel, spec: ModelSpec, tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.models.bounds import refuse_wild
-from tslens.models.hooked_spec import GELU_TANH, HookedSpec, hooked_spec
+from tslens.models.hooked_spec import GELU_TANH, NORMED_WHOLE, POST_NORMED, HookedSpec, hooked_spec
 from tslens.models.spec import Spec
 from tslens.models.tied import is_tied
 
@@ -24,7 +24,7 @@ READ_ONCE = (
     *("scale_attn_by_inverse_layer_idx", "use_qk_norm", "use_logn_attn", "use_attention_sinks"),
     *("attn_scores_soft_cap", "output_logits_soft_cap", "use_normalization_before_and_after"),
     *("positional_embedding_type", "rotary_dim", "rotary_base", "rotary_base_local", "rotary_scaling_factor"),
-    *("rotary_adjacent_pairs", "use_NTK_by_parts_rope", "use_yarn_rope", "use_dynamic_ntk_rope"),
+    *("rotary_adjacent_pairs", "use_NTK_by_parts_rope", "use_yarn_rope", "use_dynamic_ntk_rope", "train_seq_length"),
     "original_architecture",
 )
 READ_ANEW = ("normalization_type", "dtype")  # what TransformerLens itself changes: folding norms, model.to
@@ -34,7 +34,7 @@ def read(model: "LanguageModel") -> Spec:
     """The spec that would build this model; a `HookedSpec` where the fast forward does not cover the model.
 
     Raises:
-        InputError: the weights are not finite or not float32, or no analysis can read the model.
+        InputError: the weights are not finite or not float32, or the model predicts no next token of its own.
     """
     c = model.cfg
     dtypes = {c.dtype, *(p.dtype for p in model.parameters())} - {torch.float32}
@@ -81,7 +81,7 @@ def _beyond(model: "LanguageModel") -> list[str]:
         f"positions {c.positional_embedding_type!r}": c.positional_embedding_type not in ("standard", "rotary"),
         "partial rotary": c.positional_embedding_type == "rotary" and c.rotary_dim != c.d_head,
         "scores scaled by layer": c.scale_attn_by_inverse_layer_idx,
-        "query/key norm": c.use_qk_norm,
+        "query/key norm": c.use_qk_norm or c.original_architecture in NORMED_WHOLE,
         "attention scale": any(abs(s - (c.d_head**0.5 if c.use_attn_scale else 1.0)) > 1e-6 for s in scales(model)),
         "attention scaled by position": c.use_logn_attn,
         "clipped queries and keys": c.clip_qkv is not None,
@@ -89,10 +89,11 @@ def _beyond(model: "LanguageModel") -> list[str]:
         "several rotary bases": c.rotary_base_local is not None,
         f"rotary positions divided by {c.rotary_scaling_factor:g}": c.rotary_scaling_factor != 1.0,
         "soft caps": c.attn_scores_soft_cap > 0 or c.output_logits_soft_cap > 0,
-        "attention sinks": c.use_attention_sinks,
-        "experts": c.num_experts is not None,
-        "norms before and after": c.use_normalization_before_and_after,
-        "rescaled rotary": c.use_NTK_by_parts_rope or c.use_yarn_rope or c.use_dynamic_ntk_rope,
+        "attention sinks, whose share patterns leave out": c.use_attention_sinks,
+        "experts, whose neurons are not read": c.num_experts is not None,
+        "norms after attention and MLP": c.use_normalization_before_and_after or c.original_architecture in POST_NORMED,
+        "rescaled rotary": c.use_NTK_by_parts_rope or c.use_yarn_rope,
+        f"rotary positions that are rescaled beyond {c.train_seq_length or c.n_ctx} tokens": c.use_dynamic_ntk_rope,
         "head width": c.d_head * c.n_heads != c.d_model,
         "output vocabulary": c.d_vocab_out != c.d_vocab,
     }

@@ -142,7 +142,8 @@ def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | Non
             elif generator is None and "W_" in name:
                 parameter.zero_()  # TransformerLens leaves what the memory held, which may be no numbers
             elif generator is not None and "W_" in name:
-                std = 0.02 / math.sqrt(2 * spec.n_layers) if name.endswith(("W_O", "W_out")) else 0.02
+                writes = name.removesuffix(".weight").endswith(("W_O", "W_out"))  # those of experts are modules
+                std = 0.02 / math.sqrt(2 * spec.n_layers) if writes else 0.02
                 parameter.copy_(torch.empty(parameter.shape).normal_(0.0, std, generator=generator))
     remember(model, spec)
     if tokenizer is not None:
@@ -179,21 +180,6 @@ def load_weights(model: LanguageModel, tensors: dict[str, Tensor], *, origin: st
     with torch.enable_grad():  # in which `spec_of` looks at no weights: what the model held before may be anything
         spec = spec_of(model, compressors=True)
     fill(model, spec, tensors, origin=origin)
-
-
-def readout(model: LanguageModel) -> Tensor:
-    """The logit of each token per residual direction, `[d_model d_vocab]`: the unembedding; for a compressor's trunk
-    the decoder's, along the direct path to the first of the next two tokens."""
-    own = record_of(model).readout
-    return model.unembed.W_U if own is None else own.to(next(model.parameters()).device)
-
-
-def output_bias(model: LanguageModel) -> Tensor | None:
-    """What the unembedding adds to the logits, `[d_vocab]`; None where it adds nothing, as in every model that the fast
-    forward covers."""
-    checked = record_of(model).checked
-    spec = spec_of(model, compressors=True) if checked is None else checked.spec
-    return model.unembed.b_U if isinstance(spec, HookedSpec) else None
 
 
 def attach_tokenizer(model: LanguageModel, tokenizer: "Tokenizer | PreTrainedTokenizerBase") -> None:

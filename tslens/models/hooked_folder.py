@@ -21,6 +21,7 @@ from tslens.tokenizer import Tokenizer
 
 CONFIG, WEIGHTS = "cfg.json", "model.safetensors"
 SIZES = ("d_model", "n_layers", "n_ctx", "n_heads", "d_head", "d_vocab")
+OPTIONAL = ("d_mlp", "rotary_dim", "window_size", "num_experts", "experts_per_token", "train_seq_length")
 POSITIONS = ("standard", "rotary", "shortformer", "alibi")
 POSITIVE = ("eps", "rotary_base", "rotary_scaling_factor")
 
@@ -36,8 +37,10 @@ def read(folder: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     folder = Path(folder)
     fields = _fields(folder / CONFIG)
     tensors = huggingface.read_file(folder / WEIGHTS)
-    if fields["n_layers"] > len(tensors):
-        raise InputError(f"{folder / CONFIG} has more layers than {WEIGHTS} has tensors: one of them was altered.")
+    if fields["n_layers"] * (fields.get("num_experts") or 1) > len(tensors):
+        raise InputError(
+            f"{folder / CONFIG} has more layers or experts than {WEIGHTS} has tensors: one of them was altered."
+        )
     none = torch.empty(0)
     unembedding, embedding = tensors.get("unembed.W_U", none), tensors.get("embed.W_E", none)
     tied = embedding.dim() == 2 and torch.equal(unembedding, embedding.T)
@@ -63,7 +66,7 @@ def _fields(path: Path) -> dict[str, Any]:
         fields = {name: typed(name, kinds[name], value) for name, value in given.items()}
         check_sizes({name: fields.get(name) for name in SIZES})
         check_sizes({"n_layers": fields["n_layers"]}, MOST_LAYERS)
-        check_sizes({name: fields[name] for name in ("d_mlp", "rotary_dim", "window_size") if fields.get(name)})
+        check_sizes({name: fields[name] for name in OPTIONAL if fields.get(name)})
         check_numbers({name: fields[name] for name in POSITIVE if name in fields})
         _check_rest(fields)
     except InputError as error:
@@ -72,7 +75,7 @@ def _fields(path: Path) -> dict[str, Any]:
 
 
 def _check_rest(fields: dict[str, Any]) -> None:
-    """InputError for other numbers that no model has, for experts, and for more positions than are read."""
+    """InputError for other numbers that no model has, and for more positions than are read."""
     for name, value in fields.items():
         if isinstance(value, int | float) and not -MOST <= value <= MOST:
             raise InputError(f"{name} is {value:g}; it must be a number of at most {MOST:g}.")
@@ -86,8 +89,6 @@ def _check_rest(fields: dict[str, Any]) -> None:
     turned = fields.get("rotary_dim") or fields["d_head"]
     if fields.get("positional_embedding_type") == "rotary" and (turned % 2 or turned > fields["d_head"]):
         raise InputError(f"rotary_dim is {turned}; it must be even, and at most d_head, {fields['d_head']}.")
-    if fields.get("num_experts") is not None:
-        raise InputError("num_experts is given; models with experts are not read.")
     if fields.get("attn_scale") == 0:
         raise InputError("attn_scale is 0; attention scores cannot be divided by it.")
     if fields["n_ctx"] > LONGEST:

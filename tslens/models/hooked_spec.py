@@ -22,6 +22,9 @@ NOT_SHAPE = (
 )
 """Fields of a configuration that say nothing of the function that the model computes."""
 POST_NORMED = ("Olmo2ForCausalLM", "Olmo3ForCausalLM")
+"""Architectures whose norms stand after attention and MLP instead of before them."""
+NORMED_WHOLE = ("OlmoeForCausalLM", *POST_NORMED)
+"""Those whose queries and keys are normed after the hooks that show them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,12 +62,33 @@ class HookedSpec(Spec):
 
     @property
     def mlp_width(self) -> int:
-        return 0 if self.config["attn_only"] else int(self.config["d_mlp"])
+        return int(self.config["d_mlp"]) if self.has_mlp and self.config["num_experts"] is None else 0
+
+    @property
+    def has_mlp(self) -> bool:
+        return not self.config["attn_only"]
 
     @property
     def norm(self) -> Norm:
         kind = self.config["normalization_type"]
         return "none" if kind is None else "layer" if kind.startswith("LN") else "rms"
+
+    @property
+    def final_norm(self) -> Norm:
+        return "rms" if self.norm == "layer" and self.config["final_rms"] else self.norm
+
+    @property
+    def logit_cap(self) -> float:
+        return max(float(self.config["output_logits_soft_cap"]), 0.0)
+
+    @property
+    def post_norms(self) -> dict[str, str]:
+        if self.norm == "none":
+            return {}
+        if self.config["original_architecture"] in POST_NORMED:
+            return {"attn": "ln1", "mlp": "ln2"}
+        both = self.config["use_normalization_before_and_after"]
+        return {"attn": "ln1_post", "mlp": "ln2_post"} if both else {}
 
     @property
     def positions(self) -> Positions:
@@ -80,7 +104,8 @@ class HookedSpec(Spec):
     @property
     def scores_are_products(self) -> bool:
         c = self.config
-        before = self.positions == "rotary" or not (c["use_qk_norm"] or c["clip_qkv"] is not None or _normed_whole(c))
+        normed = c["use_qk_norm"] or c["clip_qkv"] is not None or c["original_architecture"] in NORMED_WHOLE
+        before = self.positions == "rotary" or not normed
         return before and self.positions != "scores" and not c["use_logn_attn"] and c["attn_scores_soft_cap"] <= 0
 
     def untied(self) -> "HookedSpec":
@@ -92,20 +117,17 @@ class HookedSpec(Spec):
         return {name: tuple(shape) for name, shape in self.shapes.items()}
 
 
-def _normed_whole(config: Mapping[str, Any]) -> bool:
-    """Whether queries and keys are normed after the hooks that show them (OLMo)."""
-    return config.get("original_architecture") in ("OlmoeForCausalLM", *POST_NORMED)
-
-
 def hooked_spec(model: "LanguageModel", because: Sequence[str], outside: Sequence[str] = ()) -> HookedSpec:
     """The shape of a model that the fast forward does not cover, for these reasons (see `HookedSpec`).
 
     Raises:
-        InputError: the model is no causal model of its own tokens, or has parts that no analysis can read.
+        InputError: the model is no causal model of its own tokens.
     """
     c = model.cfg
     if unread := _unread(model):
-        raise InputError(f"This model has {', '.join(unread)}, which no analysis of tslens can read.")
+        raise InputError(
+            f"This model has {', '.join(unread)}: it predicts no next token, and tslens reads models that do."
+        )
     model.setup()  # weight processing replaces norms, whose hooks have no names until then
     local = [i for i, kind in enumerate(c.attn_types or []) if kind == "local"] if c.use_local_attn else []
     return HookedSpec(
@@ -113,7 +135,7 @@ def hooked_spec(model: "LanguageModel", because: Sequence[str], outside: Sequenc
         n_layers=c.n_layers,
         n_heads=c.n_heads,
         d_vocab=c.d_vocab,
-        n_ctx=c.n_ctx,
+        n_ctx=min(c.n_ctx, c.train_seq_length or c.n_ctx) if c.use_dynamic_ntk_rope else c.n_ctx,
         style="hooked",
         n_key_value_heads=c.n_key_value_heads,
         tied=is_tied(model),
@@ -122,7 +144,7 @@ def hooked_spec(model: "LanguageModel", because: Sequence[str], outside: Sequenc
         eps=c.eps,
         config=plain_config(c),
         shapes={name: tuple(parameter.shape) for name, parameter in model.named_parameters()},
-        hooks=tuple(name for name in model.hook_dict if not (c.attn_only and "mlp" in name)),
+        hooks=tuple(name for name in model.hook_dict if not ((c.attn_only and "mlp" in name) or _of_expert(name))),
         divisors=tuple(float(block.attn.attn_scale) for block in model.blocks),
         because=tuple(because),
         outside=tuple(outside),
@@ -136,20 +158,18 @@ def plain_config(config: Any) -> dict[str, Any]:
 
 
 def _unread(model: "LanguageModel") -> list[str]:
-    """What keeps analyses from reading a model."""
+    """What keeps a model from being one that predicts the next of its own tokens."""
     c = model.cfg
     unread = {
         "attention in both directions": c.attention_dir != "causal",
         f"outputs over {c.d_vocab_out} tokens and inputs over {c.d_vocab}": c.d_vocab_out != c.d_vocab,
-        "attention sinks": c.use_attention_sinks,
-        "rotary positions that depend on the length of a row": c.use_dynamic_ntk_rope,
-        "experts": c.num_experts is not None,
-        "capped logits": c.output_logits_soft_cap > 0,
-        "a norm after the embedding": c.post_embedding_ln,
-        "norms after attention and MLP": c.use_normalization_before_and_after or c.original_architecture in POST_NORMED,
-        "a final norm of another kind": c.final_rms and not str(c.normalization_type).startswith("RMS"),
     }
     return [what for what, there in unread.items() if there]
+
+
+def _of_expert(name: str) -> bool:
+    """Whether an activation is one of an expert or of their choice, which has no axis of rows."""
+    return ".mlp.experts." in name or ".mlp.hook_expert" in name
 
 
 def _is_plain(value: Any) -> bool:

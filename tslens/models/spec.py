@@ -6,14 +6,11 @@
 import dataclasses
 import math
 import re
-import typing
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Literal
 
 from tslens.errors import InputError
-from tslens.fields import typed
 from tslens.models.bounds import MOST_LAYERS, check_numbers, check_sizes
-from tslens.nearest import did_you_mean
+from tslens.models.model_spec import ModelSpec
 
 Norm = Literal["layer", "rms", "none"]
 """What parts of a model read: the residual stream without its mean and scaled, scaled alone, or as it is."""
@@ -21,61 +18,6 @@ Positions = Literal["learned", "rotary", "queries and keys", "scores"]
 """Where positions enter: added to the residual stream, by turning queries and keys, added to these, or to scores."""
 
 DEFAULT_HEADS = 4
-S = TypeVar("S", bound="ModelSpec")
-
-
-class ModelSpec(ABC):
-    """The common interface of the shapes of all kinds of model: HookedTransformer (`Spec`) and compressor."""
-
-    KIND: ClassVar[str | None] = None
-    """This kind of model in `config.json`; None for a HookedTransformer."""
-
-    # Fields or properties of both kinds.
-    d_model: int
-    d_vocab: int
-    n_ctx: int
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The name of the shape."""
-
-    @abstractmethod
-    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of every trained parameter by its TransformerLens name."""
-
-    @abstractmethod
-    def flops_per_token(self, context: int | None = None, *, training: bool = False) -> int:
-        """Floating-point operations per token: two for each multiply-add of every matrix product, attention as the
-        full square over `context` tokens (as dense kernels are counted); training is three times the forward pass."""
-
-    def n_parameters(self, *, embeddings: bool = True) -> int:
-        """Exact number of trained parameters; without the token, position and output embeddings if asked."""
-        skip = () if embeddings else ("embed.", "pos_embed.", "unembed.", "encoder.embed.")
-        return sum(math.prod(shape) for name, shape in self.parameter_shapes().items() if not name.startswith(skip))
-
-    @classmethod
-    def from_dict(cls: type[S], fields: dict[str, Any]) -> S:
-        """The spec of a `config.json`; InputError for an unknown key, with the nearest known one, or a wrong type."""
-        known = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]  # every kind is a dataclass
-        for key in fields:
-            if key not in known:
-                raise InputError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
-        kinds = typing.get_type_hints(cls)
-        values = {key: typed(key, kinds[key], value) for key, value in fields.items()}
-        try:
-            return cls(**values)
-        except TypeError as error:
-            raise InputError(f"These model fields are no shape: {str(error).splitlines()[0]}.") from None
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able, complete."""
-        fields = dataclasses.asdict(self)  # type: ignore[call-overload]
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
-
-    def to_config(self) -> dict[str, Any]:
-        """The fields of `config.json` from which `load` rebuilds the shape."""
-        return {**({} if self.KIND is None else {"kind": self.KIND}), "spec": self.to_dict()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,9 +87,29 @@ class Spec(ModelSpec):
         return 4 * self.d_model if self.style == "gpt2" else 32 * math.ceil(8 * self.d_model / 3 / 32)
 
     @property
+    def has_mlp(self) -> bool:
+        """Whether blocks have an MLP; one of experts has no neurons that are read, so that `mlp_width` is 0."""
+        return True
+
+    @property
     def norm(self) -> Norm:
         """The norm before attention, before the MLP, and before the unembedding."""
         return "layer" if self.style == "gpt2" else "rms"
+
+    @property
+    def final_norm(self) -> Norm:
+        """The norm before the unembedding, where it is another one."""
+        return self.norm
+
+    @property
+    def logit_cap(self) -> float:
+        """A logit x ends as cap tanh(x / cap); 0 where it ends as it is."""
+        return 0.0
+
+    @property
+    def post_norms(self) -> dict[str, str]:
+        """The names of the norms after attention (`attn`) and MLP (`mlp`); none where both write as they are."""
+        return {}
 
     @property
     def positions(self) -> Positions:

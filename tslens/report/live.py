@@ -14,6 +14,7 @@ from torch import Tensor
 from tslens import forward, models
 from tslens.errors import InputError
 from tslens.models import CompressorSpec, HookedSpec, Spec
+from tslens.models.hooked_spec import NORMED_WHOLE
 from tslens.report.embed import pack
 from tslens.report.live_tokenizer import scripted
 
@@ -98,13 +99,19 @@ def _beyond(config: Mapping[str, Any]) -> list[str]:
     beyond = {
         f"activation {config['act_fn']!r}": not config["attn_only"] and config["act_fn"] not in ACTIVATIONS,
         f"positions {positions!r}": positions not in ("standard", "rotary"),
-        "rescaled rotary": config["use_NTK_by_parts_rope"] or config["use_yarn_rope"],
+        "rescaled rotary": config["use_NTK_by_parts_rope"] or config["use_yarn_rope"] or config["use_dynamic_ntk_rope"],
         "several rotary bases": config["rotary_base_local"] is not None,
         f"rotary positions divided by {config['rotary_scaling_factor']:g}": config["rotary_scaling_factor"] != 1.0,
         "query/key norm": config["use_qk_norm"],
         "clipped queries and keys": config["clip_qkv"] is not None,
         "attention scaled by position": config["use_logn_attn"],
-        "soft caps": config["attn_scores_soft_cap"] > 0,
+        "soft caps": config["attn_scores_soft_cap"] > 0 or config["output_logits_soft_cap"] > 0,
+        "attention sinks": config["use_attention_sinks"],
+        "experts": config["num_experts"] is not None,
+        "norms after others": config["post_embedding_ln"]
+        or config["use_normalization_before_and_after"]
+        or config["original_architecture"] in NORMED_WHOLE,
+        "a final norm of another kind": config["final_rms"] and str(config["normalization_type"]).startswith("LN"),
     }
     return [what for what, there in beyond.items() if there]
 

@@ -166,7 +166,7 @@ def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
     style = ", ".join(d.get("because", ())) or f"{'GPT-2' if d['style'] == 'gpt2' else 'Llama'} style"
     yield "shape", f"{d['name']} ({style})"
     yield "layers, heads, width", f"{d['n_layers']}, {d['n_heads']}, {d['d_model']}"
-    yield "neurons per layer", f"{data.neurons.profiles.max.shape[1]:,}" if data.neurons else "none: attention only"
+    yield "neurons per layer", f"{data.neurons.profiles.max.shape[1]:,}" if data.neurons else "none that are read"
     yield "parameters", f"{d['parameters']:,} ({d['parameters_without_embeddings']:,} without embeddings)"
     yield "vocabulary, context", f"{d['d_vocab']:,} tokens, {d['n_ctx']:,} positions"
     yield "FLOPs per token", f"{d['flops_per_token'] / 1e6:,.1f} million"

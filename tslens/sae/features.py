@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from tslens import forward
 from tslens.analysis.neurons import HeldOut, HeldOutResult, Profiles
 from tslens.batching import several_texts
 from tslens.errors import InputError
@@ -68,11 +69,11 @@ class Features:
             return dictionary(model, self.texts, self.training, kind=self.kind)
         if not spec_of(model).mlp_width:
             raise InputError(
-                f"{name_of(model)} has no MLP, beside whose neurons features are read. To train an autoencoder on it "
+                f"{name_of(model)} has no neurons, beside which features are read. To train an autoencoder on it "
                 "alone: tslens.sae.dictionary(model, texts, training)."
             )
         none = torch.zeros(0)
-        written = model.blocks[int(self.training.block.split(".")[1])].mlp.W_out.detach()
+        written = forward.written(model, int(self.training.block.split(".")[1]), "mlp").weight
         return Dictionary(NEURONS, self._hook, torch.zeros(0, 0), none, written, none, 0, torch.nan)
 
     def start(self, model: "LanguageModel") -> FeaturesState:

@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from tslens import forward
 from tslens.analysis.circuits.nodes import hooks_of, in_block
 from tslens.analysis.circuits.runs import Runs
 from tslens.models import Spec
@@ -60,7 +61,8 @@ def _writers(
             yield f"MLP {layer}", clean[name] - corrupt[name]
         else:
             name = f"blocks.{layer}.attn.hook_z"
-            yield f"{layer}.{part}", runs.forward.head_outputs(layer, clean[name] - corrupt[name])[:, :, part]
+            changes = forward.head_changes(runs.forward.model, layer, clean[name], corrupt[name])
+            yield f"{layer}.{part}", changes[:, :, part]
 
 
 Read = Callable[[Tensor], Tensor]

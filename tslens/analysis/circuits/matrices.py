@@ -10,30 +10,31 @@ from tslens import forward
 from tslens.errors import InputError
 from tslens.forward.blocks import final_gain
 from tslens.models import Spec, spec_of
+from tslens.models.spec import Norm
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 
-def centred(matrix: Float[Tensor, "... d_model width"], spec: Spec) -> Float[Tensor, "... d_model width"]:
+def centred(matrix: Float[Tensor, "... d_model width"], kind: Norm) -> Float[Tensor, "... d_model width"]:
     """A matrix that reads the stream, without what a layer norm takes from the stream anyway (its mean)."""
-    return forward.centred(spec, matrix.mT).mT
+    return forward.centred(kind, matrix.mT).mT
 
 
 def head_matrices(model: "LanguageModel", layer: int) -> dict[str, Float[Tensor, "head ..."]]:
     """Q, K, V `[head d_model d_head]` with the gain of the norm before them folded in, O `[head d_head d_model]`; heads
     that share keys and values each have a copy. They are TransformerLens's with folded norms and centred weights."""
-    spec, block = spec_of(model), model.blocks[layer]
-    gain, attention = forward.gain_of(block.ln1, model)[0].detach()[:, None], block.attn
-    found = {name: centred(gain * getattr(attention, f"W_{name}").detach(), spec) for name in "QKV"}
-    return found | {"O": forward.centred(spec, attention.W_O.detach())}
+    kind, (gain, _) = forward.norm_before(model, layer)
+    attention, gain = model.blocks[layer].attn, gain.detach()[:, None]
+    found = {name: centred(gain * getattr(attention, f"W_{name}").detach(), kind) for name in "QKV"}
+    return found | {"O": forward.centred(spec_of(model).norm, forward.written(model, layer, "attn").weight)}
 
 
 def logit_matrix(model: "LanguageModel") -> Float[Tensor, "d_model d_vocab"]:
     """The unembedding with the gain of the final norm folded in, up to what is the same for all tokens."""
     spec = spec_of(model)
     w: Tensor = final_gain(model)[0].detach()[:, None] * model.unembed.W_U.detach()
-    return centred(w - w.mean(1, keepdim=True), spec)
+    return centred(w - w.mean(1, keepdim=True), spec.final_norm)
 
 
 def rotation(d: int, generator: torch.Generator, spec: Spec) -> Float[Tensor, "d d"]:

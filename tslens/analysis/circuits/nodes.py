@@ -25,18 +25,18 @@ def node_names(spec: Spec) -> list[str]:
     names = []
     for layer in range(spec.n_layers):
         names += [f"{layer}.{head}" for head in range(spec.n_heads)]
-        names += [f"MLP {layer}"] if spec.mlp_width else []
+        names += [f"MLP {layer}"] if spec.has_mlp else []
     return names
 
 
 def in_block(spec: Spec) -> int:
     """The nodes of a block."""
-    return spec.n_heads + bool(spec.mlp_width)
+    return spec.n_heads + spec.has_mlp
 
 
 def hooks_of(spec: Spec) -> list[str]:
     """The activations that the nodes are: the outputs of the heads, and of the MLPs."""
-    parts = ("attn.hook_z", "hook_mlp_out") if spec.mlp_width else ("attn.hook_z",)
+    parts = ("attn.hook_z", "hook_mlp_out") if spec.has_mlp else ("attn.hook_z",)
     return [f"blocks.{layer}.{part}" for layer in range(spec.n_layers) for part in parts]
 
 
@@ -49,7 +49,7 @@ def screen(model: "LanguageModel", pairs: Pairs) -> Float[Tensor, "pair node"]:
         columns = []
         for layer in range(spec.n_layers):
             columns.append(found[f"blocks.{layer}.attn.hook_z"].sum((1, 3)))
-            if spec.mlp_width:
+            if spec.has_mlp:
                 columns.append(found[f"blocks.{layer}.hook_mlp_out"].sum((1, 2))[:, None])
         parts.append(torch.cat(columns, dim=1).double().cpu())
     return torch.cat(parts)

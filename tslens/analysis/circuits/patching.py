@@ -82,7 +82,7 @@ def patching(model: "LanguageModel", task: "str | Task | Pairs", *, n: int = 100
 def _places(spec: Spec) -> Iterator[Place]:
     """Every place that is patched, in the order of the table."""
     for kind, part in PARTS.items():
-        for layer in range(spec.n_layers) if kind != "MLP" or spec.mlp_width else ():
+        for layer in range(spec.n_layers) if kind != "MLP" or spec.has_mlp else ():
             yield f"{kind} {layer}", part, layer, None
     for layer in range(spec.n_layers):
         for head in range(spec.n_heads):

@@ -80,7 +80,8 @@ def _paths(model: "LanguageModel", tokens: Int[Tensor, "row pos"], on: str, most
             for s, source in enumerate(sources):
                 if source // spec.n_heads < layer:
                     z = seen[f"blocks.{source // spec.n_heads}.attn.hook_z"]
-                    out = run.head_outputs(source // spec.n_heads, z - z.roll(1, 0))[:, :, source % spec.n_heads]
+                    changes = forward.head_changes(model, source // spec.n_heads, z, z.roll(1, 0))
+                    out = changes[:, :, source % spec.n_heads]
                     for kind, letter in enumerate("qkv"):
                         edits = {f"blocks.{layer}.hook_{letter}_input": without(out, head, spec)}
                         after = token_losses(run, run(start, edits, first=layer)[0], tokens)[:, second(tokens)].mean(1)

@@ -52,10 +52,13 @@ class Runs:
         device = residual.device
         ends = residual[torch.arange(len(residual), device=device), self.pairs.length.to(device) - 1]
         w: Tensor = self.forward.model.unembed.W_U
-        right, wrong = self.pairs.right.to(device), self.pairs.wrong.to(device)
-        found: Tensor = (self.forward.normed(ends).double() * (w[:, right] - w[:, wrong]).T.double()).sum(-1)
-        bias = output_bias(self.forward.model)
-        return found if bias is None else found + (bias[right] - bias[wrong]).double()
+        normed, bias = self.forward.normed(ends).double(), output_bias(self.forward.model)
+
+        def logits(tokens: Tensor) -> Tensor:
+            found: Tensor = (normed * w[:, tokens].T.double()).sum(-1)
+            return forward.capped(found if bias is None else found + bias[tokens].double(), self.spec.logit_cap)
+
+        return logits(self.pairs.right.to(device)) - logits(self.pairs.wrong.to(device))
 
     def margins(
         self, start: Float[Tensor, "pair pos d_model"], edits: "Mapping[str, Edit] | None" = None, first: int = 0

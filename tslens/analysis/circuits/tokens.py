@@ -108,11 +108,11 @@ def tokens(
     """
     check_seed(seed)
     check_head(spec := spec_of(model), layer, head)
-    through = through_mlp and layer > 0 and spec_of(model).mlp_width > 0
+    through = through_mlp and layer > 0 and spec.has_mlp
     with torch.inference_mode():
         stream, towards = read_tokens(model, through), logit_matrix(model)
         q, keys, v = _as_computed(model, stream, layer, head)
-        out = model.blocks[layer].attn.W_O[head]
+        out = forward.written(model, layer, "attn").weight[head]
         qk = top_pairs(q * spec.score_scale(layer), keys.T, k)
         ov = top_pairs(v, out @ towards, k)
         ranks = own_ranks(v, out @ towards)
@@ -142,12 +142,12 @@ def tokens(
 
 def read_tokens(model: "LanguageModel", through_mlp: bool) -> Float[Tensor, "token d_model"]:
     """The residual stream that holds one token alone: its embedding, and with `through_mlp` what the first MLP adds."""
-    embeddings: Tensor = model.embed.W_E
+    embeddings = forward.embeddings(model)
     if not through_mlp:
         return embeddings
     run = forward.EditedForward.of(model)
     parts = []
-    for part in embeddings.split(max(1, CELLS // (8 * run.spec.mlp_width))):
+    for part in embeddings.split(max(1, CELLS // (8 * (run.spec.mlp_width or model.cfg.d_mlp)))):
         nothing = {"blocks.0.hook_attn_out": torch.zeros_like(part[:, None])}
         parts.append(run(part[:, None], nothing, last=0)[0][:, 0])
     return torch.cat(parts)
@@ -157,8 +157,8 @@ def _as_computed(
     model: "LanguageModel", stream: Float[Tensor, "token d_model"], layer: int, head: int
 ) -> list[Float[Tensor, "token d_head"]]:
     """Every token's query, key and value in one head (no rotation); values less their mean over tokens."""
-    spec, block = spec_of(model), model.blocks[layer]
-    read = forward.norm(stream, *forward.gain_of(block.ln1, model), spec.eps, spec.norm)
+    (kind, gain), block = forward.norm_before(model, layer), model.blocks[layer]
+    read = forward.norm(stream, *gain, spec_of(model).eps, kind)
     q, k, v = (read @ getattr(block.attn, f"W_{n}")[head] + getattr(block.attn, f"b_{n}")[head] for n in "QKV")
     return [q, k, v - v.mean(0)]
 

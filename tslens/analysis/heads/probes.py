@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens import pos
+from tslens import forward, pos
 from tslens.analysis.heads.probes_fit import fit
 from tslens.analysis.heads.probes_result import ProbesResult
 from tslens.analysis.heads.replaced import texts_of
@@ -88,7 +88,7 @@ class Probes:
         """An empty sample, with the model's token embeddings."""
         spec, none = spec_of(model), torch.zeros(0, dtype=torch.long)
         vectors = torch.zeros(0, 2, spec.n_layers, spec.n_heads, spec.d_head)
-        embedding = model.embed.W_E.detach().float().cpu()
+        embedding = forward.embeddings(model).detach().float().cpu()
         tokenizer = story_tokenizer_of(model)
         return ProbesState(name_of(model), spec, tokenizer, embedding, none, none, none, none, [], vectors)
 

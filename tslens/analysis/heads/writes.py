@@ -93,16 +93,17 @@ class Writes:
 
     def hooks(self, spec: Spec) -> Sequence[str]:
         """What each head writes, and the last residual."""
-        return [*(f"blocks.{i}.attn.hook_z" for i in range(spec.n_layers)), _last(spec)]
+        outputs = [f"blocks.{i}.attn.hook_z" for i in range(spec.n_layers)]
+        return [*outputs, *forward.scale_hooks(spec, "attn"), _last(spec)]
 
     def start(self, model: "LanguageModel") -> WritesState:
         """Empty sums, and the weights."""
         spec, gain = spec_of(model), final_gain(model)[0].detach().float()
         tokenizer = story_tokenizer_of(model)
-        reading = forward.centred(spec, model.unembed.W_U.detach().float().T * gain)
+        reading = forward.centred(spec.final_norm, model.unembed.W_U.detach().float().T * gain)
         queries = torch.zeros(self.groups, len(CLASSES), dtype=torch.float64)
         excess = torch.zeros(self.groups, spec.n_layers, spec.n_heads, len(CLASSES), dtype=torch.float64)
-        output = [block.attn.W_O.detach().float() for block in model.blocks]
+        output = [forward.written(model, layer, "attn").weight for layer in range(spec.n_layers)]
         none = torch.zeros(self.groups, dtype=torch.long)
         following = FollowingSums.empty(spec, tokenizer.size)
         return WritesState(name_of(model), spec, tokenizer, output, reading, none, queries, excess, following)
@@ -178,14 +179,15 @@ def add_story(
         weights[row, places] = values
     last = activations[_last(state.spec)]
     at, which = at.to(last.device), which.to(last.device)
-    scale = forward.norm_scale(state.spec, last)[:-1, 0][at]
+    scale = forward.norm_scale(state.spec.final_norm, state.spec.eps, last)[:-1][at]
+    after = [activations[name][:-1][at] for name in forward.scale_hooks(state.spec, "attn")]
     read = state.reading[kinds.to(last.device)]
     share = (weights.T / left.clamp(min=1) * torch.tensor([1.0, -1.0])[:, None, None]).to(last.device)
     counts = counts.to(last.device)
     state.following.read(kinds[which].cpu(), classes[1:][classes[1:] >= 0])
     on_own = (share * counts[:, which]).sum(0)
     for layer, output in enumerate(state.output):
-        z = activations[f"blocks.{layer}.attn.hook_z"][:-1][at] / scale[:, None, None]
+        z = activations[f"blocks.{layer}.attn.hook_z"][:-1][at] / (scale * after[layer] if after else scale)[:, None]
         if len(at):
             state.following.add(layer, z, kinds[which.cpu()].cpu())
         written = output @ read.T  # [head d_head word]

@@ -2,7 +2,7 @@
 
 Direct logit attribution (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). The norm's scale is
 that of the whole residual, held fixed; its centring and its gain are linear and belong to the direction that is read.
-So the contributions add up to the logit.
+A norm after attention is read likewise. So the contributions add up to the logit before any cap.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tslens import forward
 from tslens.analysis.lens.unembedding import Unembedding
 from tslens.models import Spec
 
@@ -27,9 +28,9 @@ LAST_BIASES = {"ln_final.b": "final norm's bias", "unembed.b_U": "unembedding's 
 def component_hooks(spec: Spec) -> list[str]:
     """The activations that hold every write to the residual stream, and the last residual."""
     start = ["hook_embed", "hook_pos_embed"] if spec.positions == "learned" else ["hook_embed"]
-    parts = ("attn.hook_z", "hook_mlp_out") if spec.mlp_width else ("attn.hook_z",)
+    parts = ("attn.hook_z", "hook_mlp_out") if spec.has_mlp else ("attn.hook_z",)
     block = [f"blocks.{i}.{name}" for i in range(spec.n_layers) for name in parts]
-    return [*start, *block, f"blocks.{spec.n_layers - 1}.hook_resid_post"]
+    return [*start, *block, *forward.scale_hooks(spec, "attn"), f"blocks.{spec.n_layers - 1}.hook_resid_post"]
 
 
 def component_names(spec: Spec) -> list[str]:
@@ -42,7 +43,7 @@ def component_names(spec: Spec) -> list[str]:
     layers = [
         name
         for i in range(spec.n_layers)
-        for name in (*(f"head {i}.{h}" for h in range(spec.n_heads)), *([f"MLP {i}"] if spec.mlp_width else []))
+        for name in (*(f"head {i}.{h}" for h in range(spec.n_heads)), *([f"MLP {i}"] if spec.has_mlp else []))
     ]
     last = [name for parameter, name in LAST_BIASES.items() if parameter in spec.parameter_shapes()]
     return [EMBED, *([POSITION] if positions else []), *layers, *biases, *last]
@@ -53,18 +54,14 @@ class Components:
     """The weights through which components write to the residual stream, and those that read it last."""
 
     unembedding: Unembedding
-    output: list[Float[Tensor, "head d_head d_model"]]
-    """Of each layer's heads."""
-    biases: Float[Tensor, " d_model"] | None
-    """The output biases of all attentions, added up."""
+    attention: list[forward.WriteMap]
+    """Of each layer."""
 
     @classmethod
     def of(cls, model: "LanguageModel") -> "Components":
         """Those of this model, detached."""
         unembedding = Unembedding.of(model)
-        output = [block.attn.W_O.detach() for block in model.blocks]
-        added = torch.stack([block.attn.b_O.detach() for block in model.blocks]).sum(0)
-        return cls(unembedding, output, added if unembedding.spec.biased else None)
+        return cls(unembedding, [forward.written(model, i, "attn") for i in range(unembedding.spec.n_layers)])
 
     @property
     def columns(self) -> Float[Tensor, "d_vocab direction"]:
@@ -91,19 +88,24 @@ class Components:
         found = [torch.linalg.vecdot(writes["hook_embed"].float(), read)[:, None]]
         if spec.positions == "learned":
             found.append(torch.linalg.vecdot(writes["hook_pos_embed"].float(), read)[:, None])
-        for layer, output in enumerate(self.output):
+        biases = read.new_zeros(len(read))
+        for layer, attention in enumerate(self.attention):
             z = writes[f"blocks.{layer}.attn.hook_z"].float()
-            found.append(torch.linalg.vecdot(z, torch.einsum("rd,hed->rhe", read, output)))
-            if spec.mlp_width:
+            scaled = read if attention.scale is None else read / writes[attention.scale]
+            found.append(torch.linalg.vecdot(z, torch.einsum("rd,hed->rhe", scaled, attention.weight)))
+            biases += scaled @ attention.bias
+            if attention.constant is not None:
+                biases += read @ attention.constant
+            if spec.has_mlp:
                 found.append(torch.linalg.vecdot(writes[f"blocks.{layer}.hook_mlp_out"].float(), read)[:, None])
-        if self.biases is not None:
-            found.append((read @ self.biases)[:, None])
+        if spec.biased:
+            found.append(biases[:, None])
         if (constant := unembedding.constant(directions)) is not None:
             found.append(constant[:, None])
         return torch.cat([*found, bias], dim=1)
 
     def logits(self, writes: Mapping[str, Tensor], directions: Float[Tensor, "row direction"]) -> Float[Tensor, " row"]:
-        """The logit of each row in this direction, from the last residual as a whole."""
+        """The logit of each row in this direction before any cap, from the last residual as a whole."""
         final = writes[f"blocks.{self.unembedding.spec.n_layers - 1}.hook_resid_post"]
         directions, bias = directions.tensor_split([final.shape[1]], dim=1)
         found: Tensor = torch.linalg.vecdot(self.unembedding.normed(final), directions)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tslens.analysis.lens.means import Means, means
 from tslens.analysis.lens.result import ByDepthResult
-from tslens.analysis.lens.unembedding import ROWS, Unembedding, depth_names, hooks, likeliest
+from tslens.analysis.lens.unembedding import ROWS, FinalPrediction, Unembedding, depth_names, hooks, likeliest
 from tslens.draws import below, draw
 from tslens.models import Spec
 from tslens.scan import BATCH_TOKENS, Batch, scan
@@ -90,15 +90,15 @@ def measured(
     """Loss, KL from each of these residuals to the last of them, and agreement with it, a few rows at a time; and the
     log-probabilities of the last.
 
-    With p the last's probabilities, the KL is E_p[log p] + log Z - E_p[logit], and E_p[logit] is a product with
-    the residual: one mean of the unembedding's columns for all depths, and no log-probability is written out.
+    With the last's probabilities p, KL is E_p[log p] + log Z - E_p[logit] (`FinalPrediction`); no log-probability
+    is written out.
     """
     for start in range(0, len(targets), ROWS):
         part = slice(start, min(start + ROWS, len(targets)))
-        final, target = unembedding.log_probabilities(rows[-1][part]), targets[part, None]
-        weights, best = final.exp(), likeliest(final)
-        own, (mean, constant) = torch.linalg.vecdot(weights, final), unembedding.mean_column(weights)
-        last = torch.stack([-final.gather(1, target)[:, 0], torch.zeros_like(own), torch.ones_like(own)], dim=1)
+        reference, target = FinalPrediction.of(unembedding, rows[-1][part]), targets[part, None]
+        own, best = reference.own, likeliest(reference.final)
+        loss = -reference.final.gather(1, target)[:, 0]
+        last = torch.stack([loss, torch.zeros_like(own), torch.ones_like(own)], dim=1)
         found = []
         for residual in rows:
             if residual is rows[-1]:
@@ -108,10 +108,11 @@ def measured(
             logits = unembedding.logits(normed)
             first = likeliest(logits)
             highest, of_target = logits.gather(1, first[:, None]), logits.gather(1, target)[:, 0]
+            mean = reference.mean_logit(normed, logits)
             log_z = highest[:, 0] + logits.sub_(highest).exp_().sum(-1).log()
-            kl = own + log_z - torch.linalg.vecdot(normed, mean) - constant
+            kl = own + log_z - mean
             found.append(torch.stack([log_z - of_target, kl, (first == best).float()], dim=1))
-        yield part, torch.stack(found, dim=2), final
+        yield part, torch.stack(found, dim=2), reference.final
 
 
 def predicted(batch: Batch, every: int = 1) -> Bool[Tensor, "batch pos_minus_1"]:

@@ -124,7 +124,7 @@ class Residuals:
 def writes(spec: Spec) -> tuple[list[str], list[str]]:
     """What attention and what MLP add to the residual stream, by layer; nothing for an MLP that is not there."""
     attention, mlp = ([f"blocks.{i}.hook_{part}_out" for i in range(spec.n_layers)] for part in ("attn", "mlp"))
-    return attention, mlp if spec.mlp_width else []
+    return attention, mlp if spec.has_mlp else []
 
 
 def bins_of(norms: Float[Tensor, " token"]) -> Int[Tensor, " token"]:

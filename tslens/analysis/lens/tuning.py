@@ -12,7 +12,7 @@ from tslens.analysis.lens.lenses import Lenses
 from tslens.analysis.lens.reducer import predicted_rows
 from tslens.analysis.lens.ridge import CHECK, Translators, is_check
 from tslens.analysis.lens.translators import CLOSED, IDENTITY, TUNED, TranslatorsResult
-from tslens.analysis.lens.unembedding import ROWS, Unembedding, hooks
+from tslens.analysis.lens.unembedding import ROWS, FinalPrediction, Unembedding, hooks
 from tslens.draws import check_seed
 from tslens.errors import InputError
 from tslens.gradients import gradients
@@ -152,18 +152,17 @@ def _backward(unembedding: Unembedding, maps: Sequence[tuple[Tensor, ...]], rows
     n, total = len(rows[-1]), 0.0
     for start in range(0, n, ROWS):
         part = slice(start, start + ROWS)
-        final = unembedding.log_probabilities(rows[-1][part])
-        weights = final.exp()
-        own, (mean, constant) = torch.linalg.vecdot(weights, final), unembedding.mean_column(weights)
+        reference = FinalPrediction.of(unembedding, rows[-1][part])
         for (a, b), residual in zip(maps, rows, strict=False):
             h = unembedding.readable(residual[part])
             normed = unembedding.normed(h + h @ a + b)
             with torch.no_grad():
                 logits = unembedding.logits(normed)
-                highest = logits.amax(-1, keepdim=True)
-                z = logits.sub_(highest).exp_().sum(-1, keepdim=True)
-                slope = logits @ unembedding.weight.T / z - mean
-                kl = own + (highest + z.log())[:, 0] - torch.linalg.vecdot(normed, mean) - constant
+                highest, mean = logits.amax(-1, keepdim=True), reference.mean_logit(normed, logits)
+                exponentials = (logits - highest).exp_()
+                z = exponentials.sum(-1, keepdim=True)
+                slope = reference.slope(logits, exponentials, z)
+                kl = reference.own + (highest + z.log())[:, 0] - mean
             normed.backward(slope / n)
             total += float(kl.sum()) / n
     return total / len(maps)

@@ -60,27 +60,19 @@ class Unembedding:
     def logits(self, normed: Float[Tensor, "row d_model"]) -> Float[Tensor, "row d_vocab"]:
         """Logits of a residual after the final norm."""
         logits = normed @ self.weight
-        return logits if self.bias is None else logits + self.bias
-
-    def mean_column(
-        self, weights: Float[Tensor, "row d_vocab"]
-    ) -> tuple[Float[Tensor, "row d_model"], Float[Tensor, " row"]]:
-        """The mean of the unembedding's columns by these weights, and that of its bias: with a normed residual, the
-        mean logit is their product and the second."""
-        mean = weights @ self.weight.T
-        return mean, weights.new_zeros(len(mean)) if self.bias is None else weights @ self.bias
+        return forward.capped(logits if self.bias is None else logits + self.bias, self.spec.logit_cap)
 
     def normed(self, residual: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
         """The residual after the final norm, as the unembedding reads it."""
-        return forward.norm(residual.float(), *self.norm, self.spec.eps, self.spec.norm)
+        return forward.norm(residual.float(), *self.norm, self.spec.eps, self.spec.final_norm)
 
     def readable(self, residual: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-        """The residual as every part of the model reads it: without its mean where the norm is a layer norm."""
-        return forward.centred(self.spec, residual.float())
+        """The residual as the final norm reads it: without its mean where that is a layer norm."""
+        return forward.centred(self.spec.final_norm, residual.float())
 
     def scale(self, residual: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows 1"]:
         """What the final norm divides a residual by."""
-        return forward.norm_scale(self.spec, residual.float())
+        return forward.norm_scale(self.spec.final_norm, self.spec.eps, residual.float())
 
     def read_direction(self, direction: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
         """A direction of normed residuals as one of residuals: with the gain, and without what centring removes."""
@@ -89,3 +81,42 @@ class Unembedding:
     def constant(self, direction: Float[Tensor, "row d_model"]) -> Float[Tensor, " row"] | None:
         """What the final norm's bias adds in a direction; None if it has no bias."""
         return None if self.norm[1] is None else direction @ self.norm[1]
+
+
+@dataclass(frozen=True)
+class FinalPrediction:
+    """Predictions of which others' KL divergence is taken. Their mean of another's logits is a product of its normed
+    residual with one mean of the unembedding's columns, unless logits are capped: then it is written out."""
+
+    unembedding: Unembedding
+    final: Float[Tensor, "row d_vocab"]
+    """Log-probabilities."""
+    probability: Float[Tensor, "row d_vocab"]
+    own: Float[Tensor, " row"]
+    """The mean of the log-probabilities."""
+    column: Float[Tensor, "row d_model"]
+    """The mean of the unembedding's columns."""
+
+    @classmethod
+    def of(cls, unembedding: Unembedding, residual: Float[Tensor, "row d_model"]) -> "FinalPrediction":
+        """What these residuals predict."""
+        final = unembedding.log_probabilities(residual)
+        probability = final.exp()
+        own = torch.linalg.vecdot(probability, final)
+        return cls(unembedding, final, probability, own, probability @ unembedding.weight.T)
+
+    def mean_logit(self, normed: Float[Tensor, "row d_model"], logits: Float[Tensor, "row d_vocab"]) -> Tensor:
+        """The mean of other logits `[row]`, which come from these normed residuals."""
+        if self.unembedding.spec.logit_cap:
+            mean: Tensor = torch.linalg.vecdot(self.probability, logits)
+            return mean
+        mean = torch.linalg.vecdot(normed, self.column)
+        return mean if self.unembedding.bias is None else mean + self.probability @ self.unembedding.bias
+
+    def slope(self, logits: Float[Tensor, "row d_vocab"], exponentials: Tensor, total: Tensor) -> Tensor:
+        """The gradient `[row d_model]` of the KL divergence at normed residuals with these logits, whose softmax is
+        `exponentials / total`."""
+        w, cap = self.unembedding.weight, self.unembedding.spec.logit_cap
+        if not cap:
+            return exponentials @ w.T / total - self.column
+        return ((exponentials / total - self.probability) * (1 - (logits / cap) ** 2)) @ w.T

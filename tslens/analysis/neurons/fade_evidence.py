@@ -181,9 +181,9 @@ def _steered(
         run = forward.EditedForward.of(model)
         _, seen = run(run.embedded(tokens), keep=names, last=used[-1])
         for i, (layer, neuron) in enumerate(track(units, "steering neurons")):
-            acts, direction = seen[f"blocks.{layer}.mlp.hook_post"][..., neuron], model.blocks[layer].mlp.W_out[neuron]
+            post = seen[f"blocks.{layer}.mlp.hook_post"]
             for j, strength in enumerate(STRENGTHS):
-                change = (strength * float(large[i]) - acts)[..., None] * direction
+                change = forward.neuron_change(model, layer, post, neuron, torch.as_tensor(strength * float(large[i])))
                 after, _ = run(seen[f"blocks.{layer}.hook_resid_post"] + change, first=layer + 1)
                 final = run.normed(after[:, :-1][scored])
                 shares = [forward.unembed(model, part).softmax(-1) @ wanted for part in final.split(LOGITS)]

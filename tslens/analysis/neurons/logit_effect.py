@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 def written_by_neurons(model: "LanguageModel") -> Float[Tensor, "layer neuron d_model"]:
-    """What each neuron of a model writes to the residual stream per unit of activation: its row of `W_out`."""
-    return torch.stack([model.blocks[i].mlp.W_out.detach() for i in range(spec_of(model).n_layers)])
+    """What each neuron of a model writes to the residual stream per unit of activation: its row of `W_out`, with the
+    gain of a norm after the MLP."""
+    return torch.stack([forward.written(model, i, "mlp").weight for i in range(spec_of(model).n_layers)])
 
 
 def logit_effect(
@@ -35,7 +36,7 @@ def logit_effect(
     spec, unembed = spec_of(model), final_gain(model)[0][:, None] * named
     tokens, values = [], []
     for out in written:
-        for rows in forward.centred(spec, out).split(512):
+        for rows in forward.centred(spec.final_norm, out).split(512):
             logits = rows @ unembed
             logits = logits - logits.mean(-1, keepdim=True)
             ends = [logits.topk(n, largest=largest) for largest in (True, False)]

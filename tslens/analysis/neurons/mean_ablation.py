@@ -173,8 +173,8 @@ def _increases(
         full = run.losses(last, tokens, scored)
         more = torch.zeros(len(places), *scored.shape, dtype=torch.float64)
         for i, (layer, neuron) in enumerate(track(places, "ablating neurons")):
-            acts = seen[f"blocks.{layer}.mlp.hook_post"][..., neuron]
-            change = (acts[real].mean() - acts)[..., None] * model.blocks[layer].mlp.W_out[neuron]
+            post = seen[f"blocks.{layer}.mlp.hook_post"]
+            change = forward.neuron_change(model, layer, post, neuron, post[..., neuron][real].mean())
             after, _ = run(seen[f"blocks.{layer}.hook_resid_post"] + change, first=layer + 1)
             more[i][scored.cpu()] = (run.losses(after, tokens, scored) - full).cpu()
     return float(full.mean()), more
