@@ -1,11 +1,13 @@
 """Parquet files and dataset cards that would take all memory are refused before they are read."""
 
+import io
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import huggingface_hub
 import pyarrow
@@ -13,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from tslens.errors import InputError
+from tslens.stories import pages
 from tslens.stories.pages import MOST_ROWS, refuse_repeats, rows_at_once
 from tslens.stories.sources import find_source
 
@@ -79,7 +82,7 @@ def test_a_story_too_long_is_not_read_for_all_rows_at_once(repeated: Path) -> No
 def test_a_folder_whose_rows_repeat_a_long_story_is_refused(repeated: Path) -> None:
     said, grown = read_apart(repeated.parent)
     assert said.startswith(
-        f"{repeated}, rows 1 to 100: 'text' repeats its texts to 2,097,152,000 bytes, and at most"
+        f"{repeated}, rows 1 to 100: 'text' repeats its texts to at least 2,097,152,000 bytes, and at most"
     ), said
     assert grown < 300 * MIB
 
@@ -92,8 +95,70 @@ def test_repeated_texts_are_counted_within_lists_and_structs(tmp_path: Path) -> 
     for name, column in {"l.list.element": listed, "s.t": pyarrow.StructArray.from_arrays([told], ["t"])}.items():
         path = tmp_path / f"{name}.parquet"
         pyarrow.parquet.write_table(pyarrow.table({name[0]: column}), path, store_schema=False)
-        with pytest.raises(InputError, match=f"'{name}' repeats its texts to {99 * 12 * MIB + 2:,} bytes"):
+        with pytest.raises(InputError, match=f"'{name}' repeats its texts to at least {99 * 12 * MIB + 2:,} bytes"):
             refuse_repeats(path, pyarrow.parquet.read_metadata(path))
+
+
+def test_a_text_that_prefixes_repeat_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "MOST_GROUP", 200 * MIB)
+    path = tmp_path / "train.parquet"
+    encoding = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY", "compression": "zstd"}
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["x" * MIB] * 500}), path, store_schema=False, **encoding)
+    assert path.stat().st_size < 5_000
+    with pytest.raises(InputError, match=r"rows 1 to 500: 'text' repeats its texts to at least 266,\d{3},\d{3} bytes"):
+        refuse_repeats(path, pyarrow.parquet.read_metadata(path))  # 127 rows at once, and no more than twice
+
+
+def test_what_the_end_of_a_file_says_of_its_texts_is_not_trusted(repeated: Path) -> None:
+    """Its size, and that there is a dictionary; pyarrow reads one that stands first all the same."""
+    true = pyarrow.parquet.read_metadata(repeated).row_group(0).column(0)
+    said = {name: getattr(true, name) for name in ("physical_type", "path_in_schema", "num_values")}
+    said |= {
+        "total_uncompressed_size": 1,
+        "has_dictionary_page": False,
+        "data_page_offset": true.dictionary_page_offset,
+    }
+    group = SimpleNamespace(num_rows=100, num_columns=1, column=lambda _: SimpleNamespace(**said))
+    with pytest.raises(InputError, match="repeats its texts to at least 2,097,152,000 bytes"):
+        refuse_repeats(repeated, SimpleNamespace(num_row_groups=1, row_group=lambda _: group))
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_of_different_stories_only_those_of_the_dictionary_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    """A dictionary ends at a mebibyte; the pages after it hold their texts as they are."""
+    path = tmp_path / "train.parquet"
+    texts = [f"{i} {'x' * 1_000}" for i in range(20_000)]
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), path, data_page_version=version)
+    read: list[int] = []
+    written_out = pages._written_out
+    monkeypatch.setattr(pages, "_written_out", lambda array: read.append(len(array)) or written_out(array))
+    refuse_repeats(path, pyarrow.parquet.read_metadata(path))
+    assert 1_000 < sum(read) < 3_000
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        (b"\x15\x00\x00", {(1,): 0}),
+        (b"\x15\x06\x7c\x15\x02\x35\x10\x00\x00", {(1,): 3, (8, 1): 1, (8, 4): 8}),
+        (b"\x15\x00\x05\x02\x04\x00", None),  # the type once more
+        (b"\x15\x00\x05\x82\x80\x08\x04\x00", None),  # and as field 65,537, of which 16 bits are 1
+        (b"\x15\x80\x80\x80\x80\x20\x00", None),  # 2^32, of which 32 bits are 0
+        (b"\x15\x01\x00", None),  # -1
+        (b"\x16\x02\x00", {}),  # of 64 bits, which is no type
+        (b"\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", None),  # a text of 2^64 bytes
+    ],
+)
+def test_a_header_of_which_readers_may_see_another_is_none(
+    header: bytes, found: dict[tuple[int, ...], int] | None
+) -> None:
+    if found is None:
+        with pytest.raises(LookupError):
+            pages._header(io.BytesIO(header))
+    else:
+        assert pages._header(io.BytesIO(header)) == found
 
 
 def test_short_texts_that_repeat_are_read(tmp_path: Path) -> None:

@@ -17,10 +17,17 @@ MOST_GROUP = 2**30
 """Bytes of the texts of a column in a group of rows, as written out."""
 MOST_ROWS = 512
 """Rows that are read at once."""
-STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, STRUCT = 0, 1, 2, 3, 7, 8, 12
-NUMBERS = (4, 5, 6)
+STOP, TRUE, FALSE, BYTE, INT, DOUBLE, BINARY, STRUCT = 0, 1, 2, 3, 5, 7, 8, 12
+NUMBERS = (4, INT, 6)
 """Types of Thrift's compact protocol; a page's header has no lists or maps."""
 DEEPEST = 4
+KIND, SIZE, COMPRESSED = (1,), (2,), (3,)
+VALUES = {0: ((5, 1), (5, 2)), 3: ((8, 1), (8, 4))}
+"""Where the header of a page of values, by its kind, says how many it has and their encoding."""
+WANTED = {KIND, SIZE, COMPRESSED}.union(*VALUES.values())
+PREFIXES = 7
+REPEATING = (2, PREFIXES, 8)
+"""Encodings that name an entry of a dictionary, or how much of the text before is repeated (DELTA_BYTE_ARRAY)."""
 
 
 def rows_at_once(path: Path, metadata: "parquet.FileMetaData", column: str | None = None) -> int:
@@ -33,7 +40,7 @@ def rows_at_once(path: Path, metadata: "parquet.FileMetaData", column: str | Non
             for chunk in (group.column(j) for j in range(group.num_columns)):
                 name = chunk.path_in_schema
                 if column is None or name == column or name.startswith(f"{column}."):
-                    size = max(_sizes(file, path, chunk), default=1)
+                    size = max((size for size, _, _ in _pages(file, path, chunk)), default=1)
                     if size > MOST_PAGE:
                         raise InputError(
                             f"{path}, rows {row:,} to {row + group.num_rows - 1:,}: {name!r} has a page of {size:,} "
@@ -45,30 +52,49 @@ def rows_at_once(path: Path, metadata: "parquet.FileMetaData", column: str | Non
 
 
 def refuse_repeats(path: Path, metadata: "parquet.FileMetaData") -> None:
-    """InputError for a group of rows whose texts stand once in a dictionary and take over `MOST_GROUP` bytes when they
-    are written out: `datasets` does that for whole groups."""
-    import pyarrow.parquet
-
+    """InputError for a group of rows whose texts repeat those of a dictionary, or the text before, and take over
+    `MOST_GROUP` bytes when they are written out: `datasets` does that for whole groups. Texts are read only where the
+    headers of their pages allow that many bytes, and no further than the last page that repeats any."""
     row = 1
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
         for chunk in (group.column(j) for j in range(group.num_columns)):
-            name, size = chunk.path_in_schema, chunk.total_uncompressed_size
-            if (
-                chunk.physical_type != "BYTE_ARRAY"
-                or not chunk.has_dictionary_page
-                or size * chunk.num_values < MOST_GROUP
-            ):
-                continue
-            with pyarrow.parquet.ParquetFile(path, read_dictionary=[name]) as file:
-                (column,) = file.read_row_group(i, columns=[name]).columns
-            if (written := sum(map(_written_out, column.chunks))) > MOST_GROUP:
+            if chunk.physical_type == "BYTE_ARRAY" and (written := _repeated(path, metadata, i, chunk)) > MOST_GROUP:
                 raise InputError(
-                    f"{path}, rows {row:,} to {row + group.num_rows - 1:,}: {name!r} repeats its texts to {written:,} "
-                    f"bytes, and at most {MOST_GROUP // 2**20:,} MiB are read at once; give that file itself, which is "
-                    "read in parts"
+                    f"{path}, rows {row:,} to {row + group.num_rows - 1:,}: {chunk.path_in_schema!r} repeats its texts "
+                    f"to at least {written:,} bytes, and at most {MOST_GROUP // 2**20:,} MiB are read at once; give "
+                    "that file itself, which is read in parts"
                 )
         row += group.num_rows
+
+
+def _repeated(path: Path, metadata: "parquet.FileMetaData", group: int, chunk: "parquet.ColumnChunkMetaData") -> int:
+    """The bytes of the texts of a column's part if they are over `MOST_GROUP`; otherwise some number no larger."""
+    import pyarrow.parquet
+
+    largest = plain = repeats = values = until = written = 0
+    prefixes = False
+    name = chunk.path_in_schema
+    with reading(path), path.open("rb") as file:
+        for size, count, encoding in _pages(file, path, chunk):
+            largest, values = max(largest, size), values + count
+            if encoding in REPEATING:
+                repeats, until, written = repeats + count, values, 0
+                prefixes |= encoding == PREFIXES
+            else:
+                plain, written = plain + size, written + size
+    if not repeats or plain + repeats * largest <= MOST_GROUP:
+        return 0
+    rows = min(until, chunk.num_values)
+    once = rows_at_once(path, metadata, name) if prefixes else rows
+    kept = [] if prefixes else [name]  # in its dictionary; pyarrow reads prefixes only written out
+    with pyarrow.parquet.ParquetFile(path, read_dictionary=kept, buffer_size=2**16, pre_buffer=False) as file:
+        for texts in file.iter_batches(once, [group], [name]):
+            written += _written_out(texts.column(0))
+            rows -= texts.num_rows
+            if rows <= 0 or written > MOST_GROUP:
+                break
+    return written
 
 
 def _written_out(array: "pyarrow.Array") -> int:
@@ -84,39 +110,45 @@ def _written_out(array: "pyarrow.Array") -> int:
     return int(array.nbytes)
 
 
-def _sizes(file: BinaryIO, path: Path, chunk: "parquet.ColumnChunkMetaData") -> Iterator[int]:
-    """The decompressed bytes of each page of a column's part."""
-    start = chunk.data_page_offset
-    if chunk.has_dictionary_page and 0 < (chunk.dictionary_page_offset or 0) < start:
-        start = chunk.dictionary_page_offset
-    at, end = start, start + chunk.total_compressed_size
-    while at < end and chunk.num_values:
+def _pages(file: BinaryIO, path: Path, chunk: "parquet.ColumnChunkMetaData") -> Iterator[tuple[int, int, int]]:
+    """Of each page of a column's part, as far as pyarrow reads: its decompressed bytes, how many values it has, and
+    their encoding; a dictionary has none."""
+    at = chunk.data_page_offset
+    if chunk.has_dictionary_page and 0 < (chunk.dictionary_page_offset or 0) < at:
+        at = chunk.dictionary_page_offset
+    values = 0
+    while values < chunk.num_values:
         file.seek(at)
         try:
             numbers = _header(file)
-            size, compressed = numbers[2], numbers[3]
+            size, compressed, kind = numbers[SIZE], numbers[COMPRESSED], numbers[KIND]
+            count, encoding = [numbers[field] for field in VALUES[kind]] if kind in VALUES else (0, 0)
         except (EOFError, LookupError):
-            size = compressed = -1
-        if size < 0 or compressed < 0:
-            raise InputError(f"{path} is not a whole parquet file (no page at byte {at:,}); fetch it again")
-        yield size
-        at = file.tell() + compressed
+            raise InputError(f"{path} is not a whole parquet file (no page at byte {at:,}); fetch it again") from None
+        yield max(size, compressed), count, encoding  # what is not compressed has the size that it has in the file
+        at, values = file.tell() + compressed, values + count
 
 
-def _header(file: BinaryIO, depth: int = 0) -> dict[int, int]:
-    """The whole numbers among the fields of a struct in Thrift's compact protocol, by the field's id; what else it has
-    is passed over. EOFError or LookupError for what is no such struct."""
-    numbers: dict[int, int] = {}
+def _header(file: BinaryIO, within: tuple[int, ...] = ()) -> dict[tuple[int, ...], int]:
+    """The 32-bit numbers that are `WANTED` of a struct in Thrift's compact protocol, by their fields' ids from the
+    outermost in; what else it has is passed over. EOFError or LookupError for what is no such struct, and for a field
+    that stands twice or a number of more bits, in which pyarrow may see another value."""
+    numbers: dict[tuple[int, ...], int] = {}
     field = 0
     while (head := _byte(file)) != STOP:
-        kind = head & 15
+        kind, before = head & 15, field
         field = field + (head >> 4) if head >> 4 else _number(file)
+        if not before < field < 2**15:
+            raise LookupError(field)
+        place = (*within, field)
         if kind in NUMBERS:
-            numbers[field] = _number(file)
+            number = _number(file)
+            if kind == INT and place in WANTED:
+                numbers[place] = _natural(number)
         elif kind == BINARY:
-            file.seek(_unsigned(file), 1)
-        elif kind == STRUCT and depth < DEEPEST:
-            _header(file, depth + 1)
+            file.seek(_natural(_unsigned(file)), 1)
+        elif kind == STRUCT and len(within) < DEEPEST:
+            numbers |= _header(file, place)
         elif kind in (BYTE, DOUBLE):
             file.seek(1 if kind == BYTE else 8, 1)
         elif kind not in (TRUE, FALSE):
@@ -143,3 +175,9 @@ def _unsigned(file: BinaryIO) -> int:
 def _number(file: BinaryIO) -> int:
     value = _unsigned(file)
     return (value >> 1) ^ -(value & 1)  # zigzag
+
+
+def _natural(number: int) -> int:
+    if 0 <= number < 2**31:
+        return number
+    raise LookupError(number)
