@@ -15,6 +15,8 @@ MOST_PAGE = 128 * 2**20
 """Bytes of a page as decompressed. Writers make pages of a mebibyte, or of about a thousand values."""
 MOST_GROUP = 2**30
 """Bytes of the texts of a column in a group of rows, as written out."""
+MOST_GROWTH = 32
+"""How many times the bytes that they take in the file such texts may take. Compressed stories take two to five."""
 MOST_ROWS = 512
 """Rows that are read at once."""
 STOP, TRUE, FALSE, BYTE, INT, DOUBLE, BINARY, STRUCT = 0, 1, 2, 3, 5, 7, 8, 12
@@ -40,7 +42,7 @@ def rows_at_once(path: Path, metadata: "parquet.FileMetaData", column: str | Non
             for chunk in (group.column(j) for j in range(group.num_columns)):
                 name = chunk.path_in_schema
                 if column is None or name == column or name.startswith(f"{column}."):
-                    size = max((size for size, _, _ in _pages(file, path, chunk)), default=1)
+                    size = max((size for size, *_ in _pages(file, path, chunk)), default=1)
                     if size > MOST_PAGE:
                         raise InputError(
                             f"{path}, rows {row:,} to {row + group.num_rows - 1:,}: {name!r} has a page of {size:,} "
@@ -52,39 +54,41 @@ def rows_at_once(path: Path, metadata: "parquet.FileMetaData", column: str | Non
 
 
 def refuse_repeats(path: Path, metadata: "parquet.FileMetaData") -> None:
-    """InputError for a group of rows whose texts repeat those of a dictionary, or the text before, and take over
-    `MOST_GROUP` bytes when they are written out: `datasets` does that for whole groups. Texts are read only where the
-    headers of their pages allow that many bytes, and no further than the last page that repeats any."""
+    """InputError for a group of rows whose texts take over `MOST_GROUP` bytes written out, and `MOST_GROWTH` times what
+    they take in the file: they repeat those of a dictionary, or the text before, or are compressed that well.
+    `datasets` writes whole groups out. Texts are read only where the headers of their pages allow that many bytes, and
+    no further than the last page that repeats any."""
     row = 1
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
         for chunk in (group.column(j) for j in range(group.num_columns)):
-            if chunk.physical_type == "BYTE_ARRAY" and (written := _repeated(path, metadata, i, chunk)) > MOST_GROUP:
+            if chunk.physical_type == "BYTE_ARRAY" and (written := _excess(path, metadata, i, chunk)):
                 raise InputError(
                     f"{path}, rows {row:,} to {row + group.num_rows - 1:,}: {chunk.path_in_schema!r} repeats its texts "
-                    f"to at least {written:,} bytes, and at most {MOST_GROUP // 2**20:,} MiB are read at once; give "
-                    "that file itself, which is read in parts"
+                    f"to at least {written:,} bytes, over {MOST_GROUP // 2**20:,} MiB and {MOST_GROWTH} times what it "
+                    "has in the file; give that file itself, which is read in parts"
                 )
         row += group.num_rows
 
 
-def _repeated(path: Path, metadata: "parquet.FileMetaData", group: int, chunk: "parquet.ColumnChunkMetaData") -> int:
-    """The bytes of the texts of a column's part if they are over `MOST_GROUP`; otherwise some number no larger."""
+def _excess(path: Path, metadata: "parquet.FileMetaData", group: int, chunk: "parquet.ColumnChunkMetaData") -> int:
+    """The bytes of the texts of a column's part, as far as they were counted, if they are too many; otherwise 0."""
     import pyarrow.parquet
 
-    largest = plain = repeats = values = until = written = 0
+    largest = plain = repeats = values = until = written = held = 0
     prefixes = False
     name = chunk.path_in_schema
     with reading(path), path.open("rb") as file:
-        for size, count, encoding in _pages(file, path, chunk):
-            largest, values = max(largest, size), values + count
+        for size, compressed, count, encoding in _pages(file, path, chunk):
+            largest, values, held = max(largest, size), values + count, held + compressed
             if encoding in REPEATING:
                 repeats, until, written = repeats + count, values, 0
                 prefixes |= encoding == PREFIXES
             else:
                 plain, written = plain + size, written + size
-    if not repeats or plain + repeats * largest <= MOST_GROUP:
-        return 0
+    most = max(MOST_GROUP, MOST_GROWTH * held)
+    if not repeats or plain + repeats * largest <= most:
+        return plain if plain > most else 0
     rows = min(until, chunk.num_values)
     once = rows_at_once(path, metadata, name) if prefixes else rows
     kept = [] if prefixes else [name]  # in its dictionary; pyarrow reads prefixes only written out
@@ -92,9 +96,9 @@ def _repeated(path: Path, metadata: "parquet.FileMetaData", group: int, chunk: "
         for texts in file.iter_batches(once, [group], [name]):
             written += _written_out(texts.column(0))
             rows -= texts.num_rows
-            if rows <= 0 or written > MOST_GROUP:
+            if rows <= 0 or written > most:
                 break
-    return written
+    return written if written > most else 0
 
 
 def _written_out(array: "pyarrow.Array") -> int:
@@ -110,9 +114,9 @@ def _written_out(array: "pyarrow.Array") -> int:
     return int(array.nbytes)
 
 
-def _pages(file: BinaryIO, path: Path, chunk: "parquet.ColumnChunkMetaData") -> Iterator[tuple[int, int, int]]:
-    """Of each page of a column's part, as far as pyarrow reads: its decompressed bytes, how many values it has, and
-    their encoding; a dictionary has none."""
+def _pages(file: BinaryIO, path: Path, chunk: "parquet.ColumnChunkMetaData") -> Iterator[tuple[int, int, int, int]]:
+    """Of each page of a column's part, as far as pyarrow reads: its bytes as decompressed and in the file, how many
+    values it has, and their encoding; a dictionary has none."""
     at = chunk.data_page_offset
     if chunk.has_dictionary_page and 0 < (chunk.dictionary_page_offset or 0) < at:
         at = chunk.dictionary_page_offset
@@ -125,7 +129,8 @@ def _pages(file: BinaryIO, path: Path, chunk: "parquet.ColumnChunkMetaData") -> 
             count, encoding = [numbers[field] for field in VALUES[kind]] if kind in VALUES else (0, 0)
         except (EOFError, LookupError):
             raise InputError(f"{path} is not a whole parquet file (no page at byte {at:,}); fetch it again") from None
-        yield max(size, compressed), count, encoding  # what is not compressed has the size that it has in the file
+        # a page that is not compressed has the size that it has in the file, whatever its header says
+        yield max(size, compressed), compressed, count, encoding
         at, values = file.tell() + compressed, values + count
 
 
