@@ -438,6 +438,13 @@ def test_what_no_analysis_can_read_is_named(what: str, made_words: Tokenizer, re
         models.spec_of(other("gelu", made_words, **UNREAD[what]))
 
 
+def test_experts_that_rest_do_no_work(made_words: Tokenizer) -> None:
+    one, three = (models.spec_of(other("experts", made_words, experts_per_token=n)) for n in (1, 3))
+    of_one = 2 * 3 * 32 * 48  # layers, and in, gate and out
+    assert three.flops_per_token() - one.flops_per_token() == 2 * 2 * of_one
+    assert three.flops_per_token(training=True) - one.flops_per_token(training=True) == 3 * 2 * 2 * of_one
+
+
 def test_other_refusals(made_words: Tokenizer, refused: Any, tmp_path: Any) -> None:
     model = other("gelu", made_words)
     with refused("in bfloat16 are the fast forward's"):

@@ -1,6 +1,7 @@
 """The shape of a HookedTransformer that no `Spec` describes: its configuration, and what analyses ask of a shape."""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +108,14 @@ class HookedSpec(Spec):
         normed = c["use_qk_norm"] or c["clip_qkv"] is not None or c["original_architecture"] in NORMED_WHOLE
         before = self.positions == "rotary" or not normed
         return before and self.positions != "scores" and not c["use_logn_attn"] and c["attn_scores_soft_cap"] <= 0
+
+    def flops_per_token(self, context: int | None = None, *, training: bool = False) -> int:
+        every, experts = super().flops_per_token(context, training=training), self.config["num_experts"]
+        if experts is None:
+            return every
+        sizes = [math.prod(shape) for name, shape in self.shapes.items() if ".experts." in name and "W_" in name]
+        idle = sum(sizes) // experts * (experts - self.config["experts_per_token"])
+        return every - int((6 if training else 2) * idle)
 
     def untied(self) -> "HookedSpec":
         return dataclasses.replace(
