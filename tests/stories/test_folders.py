@@ -124,6 +124,18 @@ def test_only_texts_of_which_the_file_holds_little_are_too_many(
         refuse_repeats(tmp_path / "empty.parquet", pyarrow.parquet.read_metadata(tmp_path / "empty.parquet"))
 
 
+def test_a_dictionary_is_not_read_for_all_rows_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row of a file of 400 KB took 20 bytes: 1.3 GiB."""
+    monkeypatch.setattr(pages, "MOST_GROUP", MIB // 2)
+    path, read = tmp_path / "train.parquet", list[int]()
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["x"] * 2**20}), path, store_schema=False)
+    written_out = pages._written_out
+    monkeypatch.setattr(pages, "_written_out", lambda array: read.append(len(array)) or written_out(array))
+    with pytest.raises(InputError, match="repeats its texts to at least"):
+        refuse_repeats(path, pyarrow.parquet.read_metadata(path))
+    assert max(read) <= 2**18
+
+
 def test_what_the_end_of_a_file_says_of_its_texts_is_not_trusted(repeated: Path) -> None:
     """Its size, and that there is a dictionary; pyarrow reads one that stands first all the same."""
     true = pyarrow.parquet.read_metadata(repeated).row_group(0).column(0)

@@ -1,5 +1,6 @@
 """Sizes of the pages of a Parquet file, from their headers: known before a page is decompressed."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -19,6 +20,8 @@ MOST_GROWTH = 32
 """How many times the bytes that they take in the file such texts may take. Compressed stories take two to five."""
 MOST_ROWS = 512
 """Rows that are read at once."""
+MOST_ENTRIES = 2**18
+"""Rows that are read at once where each is the number of a text in a dictionary."""
 STOP, TRUE, FALSE, BYTE, INT, DOUBLE, BINARY, STRUCT = 0, 1, 2, 3, 5, 7, 8, 12
 NUMBERS = (4, INT, 6)
 """Types of Thrift's compact protocol; a page's header has no lists or maps."""
@@ -90,7 +93,8 @@ def _excess(path: Path, metadata: "parquet.FileMetaData", group: int, chunk: "pa
     if not repeats or plain + repeats * largest <= most:
         return plain if plain > most else 0
     rows = min(until, chunk.num_values)
-    once = rows_at_once(path, metadata, name) if prefixes else rows
+    parts = math.ceil(rows / MOST_ENTRIES)
+    once = rows_at_once(path, metadata, name) if prefixes else math.ceil(rows / parts)
     kept = [] if prefixes else [name]  # in its dictionary; pyarrow reads prefixes only written out
     with pyarrow.parquet.ParquetFile(path, read_dictionary=kept, buffer_size=2**16, pre_buffer=False) as file:
         for texts in file.iter_batches(once, [group], [name]):
