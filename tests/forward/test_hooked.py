@@ -12,6 +12,7 @@ import torch.nn.functional as F
 
 from tslens import forward, generate, models, report, twins
 from tslens.analysis import circuits, heads, lens, neurons
+from tslens.analysis.circuits import runs
 from tslens.audit import audit
 from tslens.errors import InputError
 from tslens.models import HookedSpec, Spec
@@ -360,6 +361,23 @@ def test_neurons_of_an_attention_only_model_are_refused(made_words: Tokenizer, c
         forward.activations(model, tokens(model), ["blocks.0.attn.hook_patern"])
 
 
+def test_a_token_costs_the_experts_that_it_is_given_to(made_words: Tokenizer) -> None:
+    few, many = (models.spec_of(other("experts", made_words, num_experts=n)) for n in (2, 6))
+    assert many.flops_per_token() - few.flops_per_token() == 2 * 2 * 4 * 32  # four more weights of the choice
+    assert many.flops_per_token(training=True) == 3 * many.flops_per_token()
+    none = other("gelu", made_words, num_experts=0, experts_per_token=0)
+    assert models.spec_of(none).mlp_width == 48
+
+
+def test_pairs_fit_the_rows_that_a_model_reads(made_words: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def made(*_: object, context: int, seed: int) -> None:
+        raise LookupError(f"{context} tokens, seed {seed}")
+
+    monkeypatch.setattr(runs, "made_pairs", made)
+    with pytest.raises(LookupError, match="36 tokens, seed 0"):
+        runs.pairs_for(other("rotary positions that depend on the length", made_words), "pronoun", 4, 0)
+
+
 def made_stories_of(corpus: list[str]) -> list[str]:
     """Enough different texts for an audit to begin."""
     return [f"{text} {i}" for i in range(4) for text in corpus]
@@ -436,13 +454,6 @@ UNREAD = {
 def test_what_no_analysis_can_read_is_named(what: str, made_words: Tokenizer, refused: Any) -> None:
     with refused(f"This model has {what}.*it predicts no next token"):
         models.spec_of(other("gelu", made_words, **UNREAD[what]))
-
-
-def test_experts_that_rest_do_no_work(made_words: Tokenizer) -> None:
-    one, three = (models.spec_of(other("experts", made_words, experts_per_token=n)) for n in (1, 3))
-    of_one = 2 * 3 * 32 * 48  # layers, and in, gate and out
-    assert three.flops_per_token() - one.flops_per_token() == 2 * 2 * of_one
-    assert three.flops_per_token(training=True) - one.flops_per_token(training=True) == 3 * 2 * 2 * of_one
 
 
 def test_other_refusals(made_words: Tokenizer, refused: Any, tmp_path: Any) -> None:

@@ -73,6 +73,17 @@ def test_commands_read_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
         ({"attn_scale": 0.0}, "attn_scale is 0"),
         ({"num_experts": 4}, "none that TransformerLens builds a model of: experts_per_token must be set"),
         ({"num_experts": 900, "experts_per_token": 2}, "more layers or experts than"),
+        ({"num_experts": 2, "experts_per_token": 3}, "experts_per_token is 3; num_experts is 2"),
+        ({"original_architecture": "Olmo2ForCausalLM", "use_qk_norm": True}, "it has no use_qk_norm"),
+        ({"original_architecture": "OlmoeForCausalLM", "d_head": 4}, "heads are d_model wide together, and"),
+        (
+            {
+                "original_architecture": "Olmo2ForCausalLM",
+                "use_normalization_before_and_after": True,
+                "normalization_type": "RMS",
+            },
+            "is normed twice, which tslens does not read",
+        ),
         ({"positional_embedding_type": "none"}, "must be one of standard, rotary"),
         ({"positional_embedding_type": "rotary", "rotary_dim": 7}, "rotary_dim is 7; it must be even"),
         ({"normalization_type": "batch"}, "none that TransformerLens builds a model of"),

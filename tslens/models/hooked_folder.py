@@ -13,7 +13,7 @@ from tslens.files import read_json
 from tslens.models import huggingface
 from tslens.models.bounds import MOST, MOST_LAYERS, MOST_WIDTH, check_numbers, check_sizes
 from tslens.models.hooked import activations, config_types, spec_of_config
-from tslens.models.hooked_spec import NOT_SHAPE, HookedSpec
+from tslens.models.hooked_spec import NORMED_WHOLE, NOT_SHAPE, HookedSpec
 from tslens.models.huggingface.rope import LONGEST
 from tslens.models.spec import Spec
 from tslens.progress import note
@@ -89,6 +89,16 @@ def _check_rest(fields: dict[str, Any]) -> None:
     turned = fields.get("rotary_dim") or fields["d_head"]
     if fields.get("positional_embedding_type") == "rotary" and (turned % 2 or turned > fields["d_head"]):
         raise InputError(f"rotary_dim is {turned}; it must be even, and at most d_head, {fields['d_head']}.")
+    if fields.get("num_experts") and (fields.get("experts_per_token") or 0) > fields["num_experts"]:
+        raise InputError(
+            f"experts_per_token is {fields['experts_per_token']:,}; num_experts is {fields['num_experts']:,}."
+        )
+    whole = fields.get("original_architecture") in NORMED_WHOLE
+    if whole and (fields.get("use_qk_norm") or fields["d_head"] * fields["n_heads"] != fields["d_model"]):
+        raise InputError(
+            f"A {fields['original_architecture']} norms queries and keys as a whole: its heads are d_model wide "
+            "together, and it has no use_qk_norm."
+        )
     if fields.get("attn_scale") == 0:
         raise InputError("attn_scale is 0; attention scores cannot be divided by it.")
     if fields["n_ctx"] > LONGEST:

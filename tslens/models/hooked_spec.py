@@ -63,7 +63,7 @@ class HookedSpec(Spec):
 
     @property
     def mlp_width(self) -> int:
-        return int(self.config["d_mlp"]) if self.has_mlp and self.config["num_experts"] is None else 0
+        return int(self.config["d_mlp"]) if self.has_mlp and not self.config["num_experts"] else 0
 
     @property
     def has_mlp(self) -> bool:
@@ -110,12 +110,13 @@ class HookedSpec(Spec):
         return before and self.positions != "scores" and not c["use_logn_attn"] and c["attn_scores_soft_cap"] <= 0
 
     def flops_per_token(self, context: int | None = None, *, training: bool = False) -> int:
-        every, experts = super().flops_per_token(context, training=training), self.config["num_experts"]
-        if experts is None:
+        """As `Spec.flops_per_token`; of the experts, those that a token is given to."""
+        every = super().flops_per_token(context, training=training)
+        if not (experts := self.config["num_experts"]):
             return every
-        sizes = [math.prod(shape) for name, shape in self.shapes.items() if ".experts." in name and "W_" in name]
-        idle = sum(sizes) // experts * (experts - self.config["experts_per_token"])
-        return every - int((6 if training else 2) * idle)
+        shapes = [shape for name, shape in self.shapes.items() if ".experts." in name and name.endswith(".weight")]
+        idle: int = sum(map(math.prod, shapes)) // experts * (experts - self.config["experts_per_token"])
+        return every - (6 if training else 2) * idle
 
     def untied(self) -> "HookedSpec":
         return dataclasses.replace(
@@ -130,12 +131,17 @@ def hooked_spec(model: "LanguageModel", because: Sequence[str], outside: Sequenc
     """The shape of a model that the fast forward does not cover, for these reasons (see `HookedSpec`).
 
     Raises:
-        InputError: the model is no causal model of its own tokens.
+        InputError: the model is no causal model of its own tokens, or norms what attention and MLP write twice.
     """
     c = model.cfg
     if unread := _unread(model):
         raise InputError(
             f"This model has {', '.join(unread)}: it predicts no next token, and tslens reads models that do."
+        )
+    if c.original_architecture in POST_NORMED and c.use_normalization_before_and_after:
+        raise InputError(
+            f"This model is a {c.original_architecture} with use_normalization_before_and_after: what attention and "
+            "MLP write is normed twice, which tslens does not read. Give it one of the two."
         )
     model.setup()  # weight processing replaces norms, whose hooks have no names until then
     local = [i for i, kind in enumerate(c.attn_types or []) if kind == "local"] if c.use_local_attn else []

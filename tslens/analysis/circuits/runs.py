@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tslens import forward
 from tslens.draws import check_seed
-from tslens.models import Spec, output_bias, story_tokenizer_of
+from tslens.models import Spec, output_bias, spec_of, story_tokenizer_of
 from tslens.stories.pairs import Pairs, Task
 from tslens.stories.pairs import pairs as made_pairs
 
@@ -24,7 +24,7 @@ def pairs_for(model: "LanguageModel", task: "str | Task | Pairs", n: int, seed: 
     check_seed(seed)
     if isinstance(task, Pairs):
         return task
-    return made_pairs(task, story_tokenizer_of(model), n, context=model.cfg.n_ctx, seed=seed)
+    return made_pairs(task, story_tokenizer_of(model), n, context=spec_of(model).n_ctx, seed=seed)
 
 
 @dataclass(frozen=True)
