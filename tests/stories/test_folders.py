@@ -150,6 +150,14 @@ def test_what_the_end_of_a_file_says_of_its_texts_is_not_trusted(repeated: Path)
         refuse_repeats(repeated, SimpleNamespace(num_row_groups=1, row_group=lambda _: group))
 
 
+def test_parts_of_a_file_that_are_the_same_bytes_are_refused(repeated: Path) -> None:
+    """Else a small file takes minutes: a thousand columns could be one."""
+    whole = pyarrow.parquet.read_metadata(repeated)
+    group = SimpleNamespace(num_rows=100, num_columns=1000, column=lambda _: whole.row_group(0).column(0))
+    with pytest.raises(InputError, match="train.parquet is not a whole parquet file .its columns overlap.; fetch it"):
+        rows_at_once(repeated, SimpleNamespace(num_row_groups=1, row_group=lambda _: group))
+
+
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_of_different_stories_only_those_of_the_dictionary_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str

@@ -1,9 +1,9 @@
 """Sizes of the pages of a Parquet file, from their headers: known before a page is decompressed."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from tslens.errors import InputError
 from tslens.paths import reading
@@ -35,24 +35,34 @@ REPEATING = (2, PREFIXES, 8)
 """Encodings that name an entry of a dictionary, or how much of the text before is repeated (DELTA_BYTE_ARRAY)."""
 
 
+class Page(NamedTuple):
+    """What the header of a page says."""
+
+    size: int
+    """Bytes as decompressed."""
+    held: int
+    """Bytes in the file, its header's included."""
+    values: int
+    """0 of a dictionary."""
+    encoding: int
+
+
 def rows_at_once(path: Path, metadata: "parquet.FileMetaData", column: str | None = None) -> int:
     """How many rows of a column, or of all, may be read at once: a value is no longer than its page, but a page that is
     a dictionary may hold it once for all rows. InputError for a page of over `MOST_PAGE` bytes."""
-    largest, row = 1, 1
-    with reading(path), path.open("rb") as file:
-        for i in range(metadata.num_row_groups):
-            group = metadata.row_group(i)
-            for chunk in (group.column(j) for j in range(group.num_columns)):
-                name = chunk.path_in_schema
-                if column is None or name == column or name.startswith(f"{column}."):
-                    size = max((size for size, *_ in _pages(file, path, chunk)), default=1)
-                    if size > MOST_PAGE:
-                        raise InputError(
-                            f"{path}, rows {row:,} to {row + group.num_rows - 1:,}: {name!r} has a page of {size:,} "
-                            f"bytes, and at most {MOST_PAGE // 2**20} MiB are read; write it with smaller ones"
-                        )
-                    largest = max(largest, size)
-            row += group.num_rows
+
+    def wanted(chunk: "parquet.ColumnChunkMetaData") -> bool:
+        return column is None or chunk.path_in_schema == column or chunk.path_in_schema.startswith(f"{column}.")
+
+    largest = 1
+    for rows, _, chunk, pages in _parts(path, metadata, wanted):
+        size = max((page.size for page in pages), default=1)
+        if size > MOST_PAGE:
+            raise InputError(
+                f"{path}, {rows}: {chunk.path_in_schema!r} has a page of {size:,} bytes, and at most "
+                f"{MOST_PAGE // 2**20} MiB are read; write it with smaller ones"
+            )
+        largest = max(largest, size)
     return min(MOST_ROWS, max(1, MOST_PAGE // largest))
 
 
@@ -61,40 +71,38 @@ def refuse_repeats(path: Path, metadata: "parquet.FileMetaData") -> None:
     they take in the file: they repeat those of a dictionary, or the text before, or are compressed that well.
     `datasets` writes whole groups out. Texts are read only where the headers of their pages allow that many bytes, and
     no further than the last page that repeats any."""
-    row = 1
-    for i in range(metadata.num_row_groups):
-        group = metadata.row_group(i)
-        for chunk in (group.column(j) for j in range(group.num_columns)):
-            if chunk.physical_type == "BYTE_ARRAY" and (written := _excess(path, metadata, i, chunk)):
-                raise InputError(
-                    f"{path}, rows {row:,} to {row + group.num_rows - 1:,}: {chunk.path_in_schema!r} repeats its texts "
-                    f"to at least {written:,} bytes, over {MOST_GROUP // 2**20:,} MiB and {MOST_GROWTH} times what it "
-                    "has in the file; give that file itself, which is read in parts"
-                )
-        row += group.num_rows
+    for rows, group, chunk, pages in _parts(path, metadata, lambda chunk: chunk.physical_type == "BYTE_ARRAY"):
+        if written := _excess(path, metadata, group, chunk, pages):
+            raise InputError(
+                f"{path}, {rows}: {chunk.path_in_schema!r} repeats its texts to at least {written:,} bytes, over "
+                f"{MOST_GROUP // 2**20:,} MiB and {MOST_GROWTH} times what it has in the file; give that file itself, "
+                "which is read in parts"
+            )
 
 
-def _excess(path: Path, metadata: "parquet.FileMetaData", group: int, chunk: "parquet.ColumnChunkMetaData") -> int:
+def _excess(
+    path: Path,
+    metadata: "parquet.FileMetaData",
+    group: int,
+    chunk: "parquet.ColumnChunkMetaData",
+    pages: Sequence[Page],
+) -> int:
     """The bytes of the texts of a column's part, as far as they were counted, if they are too many; otherwise 0."""
     import pyarrow.parquet
 
-    largest = plain = repeats = values = until = written = held = 0
-    prefixes = False
-    name = chunk.path_in_schema
-    with reading(path), path.open("rb") as file:
-        for size, compressed, count, encoding in _pages(file, path, chunk):
-            largest, values, held = max(largest, size), values + count, held + compressed
-            if encoding in REPEATING:
-                repeats, until, written = repeats + count, values, 0
-                prefixes |= encoding == PREFIXES
-            else:
-                plain, written = plain + size, written + size
-    most = max(MOST_GROUP, MOST_GROWTH * held)
+    largest = plain = repeats = values = until = written = 0
+    for page in pages:
+        largest, values = max(largest, page.size), values + page.values
+        if page.encoding in REPEATING:
+            repeats, until, written = repeats + page.values, values, 0
+        else:
+            plain, written = plain + page.size, written + page.size
+    most = max(MOST_GROUP, MOST_GROWTH * sum(page.held for page in pages))
     if not repeats or plain + repeats * largest <= most:
         return plain if plain > most else 0
-    rows = min(until, chunk.num_values)
-    parts = math.ceil(rows / MOST_ENTRIES)
-    once = rows_at_once(path, metadata, name) if prefixes else math.ceil(rows / parts)
+    rows, name = min(until, chunk.num_values), chunk.path_in_schema
+    prefixes = any(page.encoding == PREFIXES for page in pages)
+    once = rows_at_once(path, metadata, name) if prefixes else math.ceil(rows / math.ceil(rows / MOST_ENTRIES))
     kept = [] if prefixes else [name]  # in its dictionary; pyarrow reads prefixes only written out
     with pyarrow.parquet.ParquetFile(path, read_dictionary=kept, buffer_size=2**16, pre_buffer=False) as file:
         for texts in file.iter_batches(once, [group], [name]):
@@ -118,9 +126,27 @@ def _written_out(array: "pyarrow.Array") -> int:
     return int(array.nbytes)
 
 
-def _pages(file: BinaryIO, path: Path, chunk: "parquet.ColumnChunkMetaData") -> Iterator[tuple[int, int, int, int]]:
-    """Of each page of a column's part, as far as pyarrow reads: its bytes as decompressed and in the file, how many
-    values it has, and their encoding; a dictionary has none."""
+def _parts(
+    path: Path, metadata: "parquet.FileMetaData", wanted: "Callable[[parquet.ColumnChunkMetaData], bool]"
+) -> Iterator[tuple[str, int, "parquet.ColumnChunkMetaData", list[Page]]]:
+    """Of each group of rows, the part of each column that is wanted: the rows in words, the group's number, the part,
+    and its pages. InputError for parts that take more than the file, so that bytes would be read several times."""
+    row = 1
+    with reading(path), path.open("rb") as file:
+        left = path.stat().st_size
+        for i in range(metadata.num_row_groups):
+            group = metadata.row_group(i)
+            for chunk in filter(wanted, (group.column(j) for j in range(group.num_columns))):
+                pages = list(_pages(file, path, chunk))
+                left -= sum(page.held for page in pages)
+                if left < 0:
+                    raise InputError(f"{path} is not a whole parquet file (its columns overlap); fetch it again")
+                yield f"rows {row:,} to {row + group.num_rows - 1:,}", i, chunk, pages
+            row += group.num_rows
+
+
+def _pages(file: BinaryIO, path: Path, chunk: "parquet.ColumnChunkMetaData") -> Iterator[Page]:
+    """The pages of a column's part, as far as pyarrow reads."""
     at = chunk.data_page_offset
     if chunk.has_dictionary_page and 0 < (chunk.dictionary_page_offset or 0) < at:
         at = chunk.dictionary_page_offset
@@ -133,9 +159,10 @@ def _pages(file: BinaryIO, path: Path, chunk: "parquet.ColumnChunkMetaData") -> 
             count, encoding = [numbers[field] for field in VALUES[kind]] if kind in VALUES else (0, 0)
         except (EOFError, LookupError):
             raise InputError(f"{path} is not a whole parquet file (no page at byte {at:,}); fetch it again") from None
+        end = file.tell() + compressed
         # a page that is not compressed has the size that it has in the file, whatever its header says
-        yield max(size, compressed), compressed, count, encoding
-        at, values = file.tell() + compressed, values + count
+        yield Page(max(size, compressed), end - at, count, encoding)
+        at, values = end, values + count
 
 
 def _header(file: BinaryIO, within: tuple[int, ...] = ()) -> dict[tuple[int, ...], int]:
