@@ -456,6 +456,24 @@ def test_what_no_analysis_can_read_is_named(what: str, made_words: Tokenizer, re
         models.spec_of(other("gelu", made_words, **UNREAD[what]))
 
 
+def test_a_row_does_not_depend_on_longer_ones_before_it(made_words: Tokenizer) -> None:
+    """TransformerLens keeps the biases of scores of the longest row; their constant in shorter rows moves a sink."""
+    model = other("positions in scores, window", made_words, use_attention_sinks=True)
+    read = tokens(model)
+    with torch.no_grad():
+        alone = model(read[:, :9], return_type="loss", loss_per_token=True)
+        forward.token_losses(model, read)
+        torch.testing.assert_close(forward.token_losses(model, read[:, :9]), alone, atol=1e-5, rtol=1e-5)
+
+
+def test_two_norms_after_attention_and_mlp_are_refused(made_words: Tokenizer, refused: Any) -> None:
+    """Contributions to logits would not add up."""
+    with refused("Olmo2ForCausalLM with use_normalization_before_and_after: .* normed twice"):
+        models.spec_of(
+            other("norms after attention and MLP alone", made_words, use_normalization_before_and_after=True)
+        )
+
+
 def test_other_refusals(made_words: Tokenizer, refused: Any, tmp_path: Any) -> None:
     model = other("gelu", made_words)
     with refused("in bfloat16 are the fast forward's"):

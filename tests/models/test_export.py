@@ -22,7 +22,8 @@ from tslens import forward, models
 from tslens.models import Spec
 from tslens.models.export import to_gguf, to_huggingface, to_llama2c, to_transformer_lens
 from tslens.models.export.to_transformer_lens import LOADED
-from tslens.models.hooked import spec_of_config
+from tslens.models.hooked import hooked_config, spec_of_config
+from tslens.models.hooked_spec import plain_config
 from tslens.models.validation import spec_of
 from tslens.tokenizer import END_OF_STORY, Tokenizer
 
@@ -318,6 +319,16 @@ def test_a_tokenizer_that_gguf_changes_has_no_form_in_it(
     with refused(f"16x2 has no form in GGUF: transformers reads {text}.* as other tokens .*Write it with --to hf"):
         to_gguf(made(replace(LLAMA, d_vocab=own.size), own), tmp_path / "out")
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_refusal_names_only_formats_that_take_the_model(tokenizer: Tokenizer, tmp_path: Path, refused: Any) -> None:
+    pytest.importorskip("gguf")
+    fields = plain_config(hooked_config(LLAMA)) | {"output_logits_soft_cap": 3.0}
+    capped = models.build(spec_of_config(fields), tokenizer=tokenizer)
+    for model, where in ((capped, ""), (made(GPT2, tokenizer), "hf, or with --to ")):
+        for write in (to_gguf, to_llama2c):
+            with refused(f"its style is not Llama's.* Write it with --to {where}transformer-lens.$"):
+                write(model, tmp_path / "out")
 
 
 def test_what_has_no_form_in_gguf(tokenizer: Tokenizer, tmp_path: Path, refused: Any) -> None:

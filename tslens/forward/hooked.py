@@ -57,6 +57,9 @@ def blocks(
     n, spec = residual.shape[1], model.cfg
     at = torch.arange(n, device=residual.device) if positions is None else positions
     added = None
+    if spec.positional_embedding_type == "alibi":
+        for block in model.blocks:
+            block.attn.alibi = None  # that of the longest row so far shifts all scores of a shorter one, as a sink sees
     if spec.positional_embedding_type == "shortformer":  # positions are added to what queries and keys are made from
         added = model.pos_embed.W_pos[at].expand(len(residual), -1, -1)
     names, stop = list(names), spec.n_layers if stop is None else stop

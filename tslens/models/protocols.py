@@ -74,6 +74,8 @@ class AttentionPart(ModelPart, Protocol):
     b_O: Tensor
     """`[d_model]`"""
     attn_scale: float
+    alibi: Tensor | None
+    """What positions add to scores, kept for the longest row so far; only where they do."""
 
     def apply_rotary(self, x: Tensor, past_kv_pos_offset: int = 0) -> Tensor:
         """`x` `[batch pos head d_head]` turned by its positions, which begin at the offset."""

@@ -1,4 +1,4 @@
-"""Biases that keep a model from being written for other programs, and where it can be written instead."""
+"""Biases that keep a model from being written for other programs."""
 
 from typing import TYPE_CHECKING
 
@@ -7,11 +7,6 @@ from tslens.models.validation import spec_of
 
 if TYPE_CHECKING:
     from tslens.models.protocols import LanguageModel
-
-
-def elsewhere(bias: str | None) -> str:
-    """Where a model that is refused can be written: with such a bias only as it is."""
-    return "Write it with --to " + ("transformer-lens." if bias is not None else "hf, or with --to transformer-lens.")
 
 
 def bias_beyond(model: "LanguageModel") -> str | None:

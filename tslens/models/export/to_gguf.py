@@ -8,8 +8,9 @@ import tokenizers
 
 from tslens.backends import PROBE
 from tslens.errors import InputError
-from tslens.models.export.biases import bias_beyond, elsewhere
+from tslens.models.export.biases import bias_beyond
 from tslens.models.export.folder import new_folder
+from tslens.models.export.to_huggingface import elsewhere
 from tslens.models.hooked import story_tokenizer_of, weights
 from tslens.models.huggingface.llama import LLAMA
 from tslens.models.huggingface.quiet import quiet
@@ -52,7 +53,7 @@ def to_gguf(model: "LanguageModel", folder: str | Path) -> Path:
         f"its tokenizer is a {kind} and not a BPE": kind != "BPE",
     }
     if found := [what for what, there in refused.items() if there]:
-        raise InputError(f"{name_of(model)} has no form in GGUF: {', '.join(found)}. {elsewhere(bias)}")
+        raise InputError(f"{name_of(model)} has no form in GGUF: {', '.join(found)}. {elsewhere(model)}")
     arrays = LLAMA.write(spec, in_neighbours(spec, weights(model)))
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, spec.n_layers)
     with new_folder(folder) as made:
@@ -71,7 +72,7 @@ def to_gguf(model: "LanguageModel", folder: str | Path) -> Path:
         if (text := _read_otherwise(made, tokenizer)) is not None:
             raise InputError(
                 f"{name_of(model)} has no form in GGUF: transformers reads {text!r} from it as other tokens than the "
-                f"model's tokenizer does. {elsewhere(None)}"
+                f"model's tokenizer does. {elsewhere(model)}"
             )
     return Path(folder)
 

@@ -62,6 +62,12 @@ def to_huggingface(model: "LanguageModel", folder: str | Path) -> Path:
     return Path(folder)
 
 
+def elsewhere(model: "LanguageModel") -> str:
+    """Where a model that another format refuses can be written."""
+    as_theirs = _family(spec_of(model), weights(model)) is not None
+    return "Write it with --to " + ("hf, or with --to " if as_theirs else "") + "transformer-lens."
+
+
 def _family(spec: Spec, parameters: Mapping[str, Tensor]) -> Family | None:
     """The family that computes what a model of this shape does, with these parameters; None if there is none."""
     if spec.style == "llama" and not spec.local_layers and spec.scaled:

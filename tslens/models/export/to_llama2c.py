@@ -10,8 +10,9 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.models import llama2c
-from tslens.models.export.biases import bias_beyond, elsewhere
+from tslens.models.export.biases import bias_beyond
 from tslens.models.export.folder import new_folder
+from tslens.models.export.to_huggingface import elsewhere
 from tslens.models.hooked import story_tokenizer_of, weights
 from tslens.models.loading import name_of
 from tslens.models.rotary import in_neighbours
@@ -41,7 +42,7 @@ def to_llama2c(model: "LanguageModel", folder: str | Path) -> Path:
         "its scores are not scaled": not spec.scaled,
     }
     if found := [what for what, there in refused.items() if there]:
-        raise InputError(f"llama2.c cannot run {name_of(model)}: {', '.join(found)}. {elsewhere(bias)}")
+        raise InputError(f"llama2.c cannot run {name_of(model)}: {', '.join(found)}. {elsewhere(model)}")
     data, order = llama2c.written(tokenizer, spec.d_vocab)
     if tokenizer.eos != tokenizer.bos:
         note(
