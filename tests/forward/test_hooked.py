@@ -367,6 +367,8 @@ def test_a_token_costs_the_experts_that_it_is_given_to(made_words: Tokenizer) ->
     assert many.flops_per_token(training=True) == 3 * many.flops_per_token()
     none = other("gelu", made_words, num_experts=0, experts_per_token=0)
     assert models.spec_of(none).mlp_width == 48
+    without = other("attention only", made_words, num_experts=2, experts_per_token=1)
+    assert models.spec_of(without).because == ("attention only",)
 
 
 def test_pairs_fit_the_rows_that_a_model_reads(made_words: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:

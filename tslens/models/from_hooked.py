@@ -90,7 +90,7 @@ def _beyond(model: "LanguageModel") -> list[str]:
         f"rotary positions divided by {c.rotary_scaling_factor:g}": c.rotary_scaling_factor != 1.0,
         "soft caps": c.attn_scores_soft_cap > 0 or c.output_logits_soft_cap > 0,
         "attention sinks (patterns are without their share)": c.use_attention_sinks,
-        "experts (their neurons are not read)": bool(c.num_experts),
+        "experts (their neurons are not read)": bool(c.num_experts) and not c.attn_only,
         "norms after attention and MLP": c.use_normalization_before_and_after or c.original_architecture in POST_NORMED,
         "rescaled rotary": c.use_NTK_by_parts_rope or c.use_yarn_rope,
         f"rotary positions that are rescaled beyond {c.train_seq_length or c.n_ctx} tokens": c.use_dynamic_ntk_rope,

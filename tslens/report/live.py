@@ -107,7 +107,7 @@ def _beyond(config: Mapping[str, Any]) -> list[str]:
         "attention scaled by position": config["use_logn_attn"],
         "soft caps": config["attn_scores_soft_cap"] > 0 or config["output_logits_soft_cap"] > 0,
         "attention sinks": config["use_attention_sinks"],
-        "experts": bool(config["num_experts"]),
+        "experts": bool(config["num_experts"]) and not config["attn_only"],
         "norms after others": config["post_embedding_ln"]
         or config["use_normalization_before_and_after"]
         or config["original_architecture"] in NORMED_WHOLE,
