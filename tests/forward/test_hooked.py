@@ -355,7 +355,7 @@ def test_neurons_of_an_attention_only_model_are_refused(made_words: Tokenizer, c
     for ask in (neurons.profiles, neurons.selectivity):
         with refused("attention only: it has no MLPs and no neurons"):
             ask(model, corpus)
-    with refused("this model has no neurons"):
+    with refused("this model has no neurons that are read"):
         audit(model, made_stories_of(corpus))
     with refused("is no activation of a 32x2 model. Did you mean"):
         forward.activations(model, tokens(model), ["blocks.0.attn.hook_patern"])

@@ -81,7 +81,7 @@ def check_can_carry(model: LanguageModel) -> None:
     """InputError for a model whose copies cannot carry plants of heads and of neurons."""
     spec = spec_of(model)
     if not spec.mlp_width:
-        raise InputError("An audit holds labels of heads and neurons against plants, and this model has no neurons.")
+        raise InputError("An audit plants heads and neurons, and this model has no neurons that are read.")
     if isinstance(spec, HookedSpec) and not (spec.scores_are_products and spec.positions == "learned"):
         raise InputError("An audit fits plants to this model only if it adds positions to the residual stream.")
 
