@@ -68,7 +68,7 @@ def test_a_head_of_it_reads_tokens_and_features_stand_beside_neurons(own: Any, r
     assert circuits.tokens(own, 1, 0).copying_p <= 1
     asked = sae.Features(sae.Training("blocks.0.hook_resid_post"), (), sae.NEURONS)
     if own.cfg.attn_only:
-        with refused("has no MLP, beside whose neurons features are read"):
+        with refused("has no neurons, beside which features are read"):
             asked.dictionary(own)
     else:
         assert torch.equal(asked.dictionary(own).decoder, own.blocks[0].mlp.W_out)
