@@ -29,6 +29,14 @@ BEYOND = {
     "positions in queries and keys": "positions 'shortformer'",
     "positions in scores, window": "positions 'alibi'",
     "capped scores, normed queries": "query/key norm, soft caps",
+    "capped logits": "soft caps",
+    "norm after the embedding": "norms after others",
+    "norms after attention and MLP": "soft caps, norms after others",
+    "norms after attention and MLP alone": "norms after others",
+    "experts": "experts",
+    "sinks": "attention sinks",
+    "rotary positions that depend on the length": "rescaled rotary",
+    "final norm of another kind": "a final norm of another kind",
 }
 """What the script does not compute of the models that the fast forward does not cover."""
 SPECS = {
