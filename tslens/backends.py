@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import tokenizers
+from tokenizers import processors
 
 from tslens.byte_bpe import END_OF_STORY, MOST
 from tslens.errors import InputError, MissingInputError
@@ -18,6 +19,8 @@ from tslens.parsing import parse_json
 from tslens.paths import absent, contents
 
 BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
+SPACES = "ĊĠĉč▁"
+"""White space as tokenizers write it."""
 PROBE = "Tom said, “Hello!” 12 𒀀 \ue000\n"
 """Text with signs that hardly a vocabulary has, which stand for any text."""
 PATTERN = "its regular expression fails on it: leave that text out, or give a tokenizer of another one"
@@ -113,7 +116,7 @@ def read_backend(source: Path) -> tokenizers.Tokenizer:
 def bos_of(backend: tokenizers.Tokenizer, what: str, named: Sequence[str] = (), others: Sequence[str] = ()) -> str:
     """The token to put before a story: one of those named, the one that the template puts first, a known name, or one
     of the others."""
-    asked = (*named, *_put_first(backend), *BOS_NAMES, *others)
+    asked = (*named, *_first_of_template(backend), *BOS_NAMES, *others)
     known = [name for name in asked if backend.token_to_id(name) is not None]
     if not known:
         looked = ", ".join(BOS_NAMES)
@@ -128,10 +131,28 @@ def unknown_id(backend: tokenizers.Tokenizer) -> int | None:
     return model.get("unk_id") if named is None else backend.token_to_id(named)
 
 
-def _put_first(backend: tokenizers.Tokenizer) -> list[str]:
+def is_space(token: str) -> bool:
+    """Whether a token stands for white space."""
+    return all(letter.isspace() or letter in SPACES for letter in token)
+
+
+def is_template_sign(token: str) -> bool:
+    """Whether a template cannot name this token: it would read the name as signs of its own."""
+    return ":" in token or token.startswith("$")
+
+
+def put_first(backend: tokenizers.Tokenizer, bos: str) -> None:
+    """Give a tokenizer a template that puts BOS before a text, for other programs that open the saved file."""
+    name = "bos" if is_template_sign(bos) else bos
+    first = {"id": name, "ids": [backend.token_to_id(bos)], "tokens": [bos]}
+    backend.post_processor = processors.TemplateProcessing(single=[name, "$A"], special_tokens=[first])
+
+
+def _first_of_template(backend: tokenizers.Tokenizer) -> list[str]:
     """The special token that a tokenizer's own template puts before a text, if any."""
-    template = (json.loads(backend.to_str())["post_processor"] or {}).get("single") or [{}]
-    return [template[0]["SpecialToken"]["id"]] if "SpecialToken" in template[0] else []
+    template = json.loads(backend.to_str())["post_processor"] or {}
+    first = (template.get("single") or [{}])[0].get("SpecialToken")
+    return [] if first is None else template["special_tokens"][first["id"]]["tokens"][:1]
 
 
 def _fields(tokenizer_json: bytes, source: Path) -> dict[str, Any]:

@@ -1,7 +1,5 @@
-"""Tokenizers of stories: text to tokens and back, training and files.
-
-The token ``<|endoftext|>`` precedes every story: it is both beginning of sequence and separator.
-"""
+"""Tokenizers of stories: text to tokens and back, training and files. BOS precedes every story and parts it from the
+one before."""
 
 import hashlib
 import json
@@ -14,9 +12,9 @@ from pathlib import Path
 from typing import SupportsIndex
 
 import tokenizers
-from tokenizers import models, pre_tokenizers, processors, trainers
+from tokenizers import models, pre_tokenizers, trainers
 
-from tslens.backends import ASIDE, as_tokenizer, bos_of, one_line, read_backend
+from tslens.backends import ASIDE, as_tokenizer, bos_of, is_space, one_line, put_first, read_backend
 from tslens.byte_bpe import (
     END_OF_STORY,
     MOST,
@@ -48,7 +46,8 @@ class Tokenizer:
 
     Args:
         backend: the tokenizer to wrap; it is copied, so later changes to it have no effect here.
-        bos: the text of the token that precedes every story (``<s>`` for llama2.c's tokenizers).
+        bos: the text of the token that precedes every story (``<s>`` for llama2.c's tokenizers). White space is text
+            inside a story, and ends none.
         eos: the text of the token that ends a story, where that is another one (``</s>``); the tokenizer may lack it.
 
     Raises:
@@ -62,13 +61,13 @@ class Tokenizer:
         self.backend.encode_special_tokens = True  # the literal text of a special token is text like any other
         if (found := self.backend.token_to_id(bos)) is None:
             raise InputError(f"the tokenizer has no token {bos!r} to put before a story; name one that it has")
-        self.bos: int = found
-        self.bos_text = bos
-        end = self.backend.token_to_id(eos or bos)
-        self.eos, self.eos_text = (found, bos) if end is None else (end, eos or bos)
-        self.ends = tuple(dict.fromkeys((self.eos, self.bos)))  # of a text that a model writes: the next story begins
-        # Not used here, where BOS is added by hand: it is for other programs that open the saved file.
-        self.backend.post_processor = processors.TemplateProcessing(single=[bos, "$A"], special_tokens=[(bos, found)])
+        self.bos, self.bos_text = found, bos
+        end = None if eos is None else self.backend.token_to_id(eos)
+        self.eos, self.eos_text = (found, bos) if end is None or eos is None else (end, eos)
+        self.bos_is_space, self.eos_is_space = is_space(bos), is_space(self.eos_text)
+        ends = [end] if self.bos_is_space else [self.eos, found]  # of a text that a model writes: the next story begins
+        self.ends = tuple(dict.fromkeys(i for i in ends if i is not None))
+        put_first(self.backend, bos)
 
     def __repr__(self) -> str:
         return f"Tokenizer({self.size:,} tokens, bos={self.bos_text!r}, hash={self.hash[:12]})"
@@ -116,9 +115,8 @@ class Tokenizer:
                 try:
                     text.encode()
                 except UnicodeEncodeError as error:
-                    raise InputError(
-                        f"a text is not UTF-8 at character {error.start}; save or type it as UTF-8"
-                    ) from None
+                    place = error.start
+                    raise InputError(f"a text is not UTF-8 at character {place}; save or type it as UTF-8") from None
             raise
 
     def _guarded(self) -> AbstractContextManager[None]:
@@ -131,7 +129,8 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """The text of the ids without BOS and EOS; an id that stands for no text is shown as in `pieces`."""
-        kept = (int(i) for i in ids)
+        kept = [int(i) for i in ids]
+        kept = kept[1:] if kept[:1] == [self.bos] else kept
         runs = groupby((i for i in kept if i not in self.ends), key=self._stands_for_text)
         with one_line("the tokenizer cannot decode", "give one with another decoder"), self._guarded():
             return "".join(
@@ -156,7 +155,7 @@ class Tokenizer:
         if not self._stands_for_text(token):
             return f"<unused {token}>"
         text = str(self.backend.id_to_token(token))
-        if token == self.bos:
+        if token == self.bos and not self.bos_is_space:
             return self.bos_text
         if self.byte_level:
             return text_of_letters(text)

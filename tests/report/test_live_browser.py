@@ -193,12 +193,14 @@ def spaces_and_signs(n: int) -> list[str]:
     return ["", *("".join(draw.choices(some, k=draw.randrange(1, 14))) for _ in range(n))]
 
 
-@pytest.mark.parametrize("kind", ["bytes", "bytes that repeat", "characters"])
+@pytest.mark.parametrize("kind", ["bytes", "bytes that repeat", "bytes after a line break", "characters"])
 def test_text_becomes_the_same_tokens_and_they_the_same_text(
     script: Callable[[Live], Script], words: Tokenizer, tmp_path: Path, kind: str
 ) -> None:
     if kind == "bytes that repeat":  # of equal pairs the leftmost is merged
         words = Tokenizer.train(["aaaaa aaa ababab bababa thethethe"] * 9, 275)
+    if kind == "bytes after a line break":
+        words = Tokenizer(words.backend, "Ċ")
     tokenizer = llama2c.read_tokenizer(write_tokenizer(tmp_path / "tok.bin"), 300) if kind == "characters" else words
     asked = script(live(loud(SPECS["gpt2"], tokenizer)))
     assert kind.startswith(asked.run("return tokenizer.kind"))

@@ -136,7 +136,7 @@ def loss(
             unknown = (mask & (batch.tokens[:, 1:] == (-1 if lacking is None else lacking))).sum(1)
             last = batch.tokens.gather(1, lengths[:, None]).squeeze(1)
             for row, story in enumerate(batch.indices.tolist()):
-                whole = int(last[row]) == tokenizer.eos
+                whole = int(last[row]) == tokenizer.eos and _ended(tokenizer, batch.texts[row], int(lengths[row]))
                 size = _bytes(tokenizer, batch.texts[row], None if whole else int(lengths[row]))
                 of_text = int(unknown[row]) - (whole and tokenizer.eos == lacking)
                 kept[story] = (float(sums[row]), int(lengths[row]), size, not whole, of_text)
@@ -145,6 +145,11 @@ def loss(
     numbers = torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes)
     result = LossResult(*numbers, sum(cut), name_of(model), unknown=sum(lacked))
     return cast(LossResult, read_on(result, stories))
+
+
+def _ended(tokenizer: "Tokenizer", text: str, tokens: int) -> bool:
+    """Whether a text ends within so many tokens, its end among them; white space may also be within it."""
+    return not tokenizer.eos_is_space or len(tokenizer.encode([text], bos=False)[0]) < tokens
 
 
 def _bytes(tokenizer: "Tokenizer", text: str, tokens: int | None) -> int:

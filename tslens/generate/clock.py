@@ -7,14 +7,13 @@ import torch
 
 from tslens import forward
 from tslens.generate.sampling import Sampling, sample_token
-from tslens.generate.streaming import Group, Pen, Row, step
+from tslens.generate.streaming import NEVER, Group, Pen, Row, step
 from tslens.models import spec_of
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 FIRST = 0  # the token that every row begins with
-NEVER = (-1,)  # no token ends a story
 
 
 @torch.inference_mode()

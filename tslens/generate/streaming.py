@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 WIDTH, WIDE = 128, 512  # rows of a batch at most, on a CPU and on an accelerator
 MEMORY, MORE = 1 << 30, 8 << 30  # bytes of keys and values, there and there
 PROMPT = 256  # tokens of a prompt for which there is room in that
+NEVER = (-1,)  # no token ends a story
 FREE = 4  # new rows begin once a quarter of the places is free
 
 
@@ -151,7 +152,7 @@ def stream(
         raise InputError(f"max_new_tokens is {max_new_tokens}; it must be at least 1.")
     if width is not None and width < 1:
         raise InputError(f"width is {width}; it must be at least 1.")
-    ends = tokenizer_of(model).ends if stop is None else (stop,)
+    ends = (tokenizer_of(model).ends or NEVER) if stop is None else (stop,)
     dtype = forward.resolve_dtype(precision, model)
     pen = Pen(model, spec_of(model, compressors=True), sampling or Sampling(), max_new_tokens, ends, dtype)
     named = ((list(row), place) for place, row in enumerate(rows))

@@ -141,7 +141,7 @@ def save(
     tokenizer.save(folder / runs.TOKENIZER)
     config = {**(facts or {}), **spec.to_config(), "tokenizer": tokenizer.hash}
     config["tokenizer_sha256"] = sha256(folder / runs.TOKENIZER)
-    if tokenizer.eos != tokenizer.bos:
+    if tokenizer.ends and (tokenizer.eos != tokenizer.bos or tokenizer.bos_is_space):
         config["eos"] = tokenizer.eos_text
     tensors = {name: w if dtype is None else w.to(dtype) for name, w in weights(model).items()}
     runs.write(folder, config, tensors)

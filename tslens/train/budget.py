@@ -153,4 +153,9 @@ def named_tokenizer(data: DataSettings) -> Tokenizer | None:
         own = huggingface.tokenizer_in(data.tokenizer.removeprefix("hf:"))
     else:
         own = models.story_tokenizer_of(models.load(data.tokenizer))
+    if own.bos_is_space:
+        raise InputError(
+            f"data.tokenizer={data.tokenizer} has no token that begins a story, only {own.bos_text!r}, which is also "
+            "text: add a special token to it, and name it as its bos_token."
+        )
     return Tokenizer(own.backend, own.bos_text)

@@ -64,7 +64,7 @@ def tags_of(contexts: Int[Tensor, "places window"], pieces: Sequence[str], bos: 
     """
     number = {tag: i for i, tag in enumerate(pos.TAGS)}
     raw = [ESCAPED.sub(lambda m: bytes([int(m[1], 16)]), piece.encode()) for piece in pieces]
-    raw[bos] = b""
+    raw[bos] = raw[bos] if pieces[bos].isspace() else b""
     middle = contexts.shape[1] // 2
     texts, spans = [], []
     for row in contexts.tolist():

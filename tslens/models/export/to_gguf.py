@@ -105,7 +105,8 @@ def _vocabulary(writer: Any, tokenizer: Tokenizer, size: int, kind: Any) -> None
     writer.add_token_types(kinds)
     writer.add_token_merges([merge if isinstance(merge, str) else " ".join(merge) for merge in merges])
     writer.add_bos_token_id(tokenizer.bos)
-    writer.add_eos_token_id(tokenizer.eos)
+    if tokenizer.ends:
+        writer.add_eos_token_id(tokenizer.eos)
     writer.add_add_bos_token(True)
 
 

@@ -46,7 +46,8 @@ def to_huggingface(model: "LanguageModel", folder: str | Path) -> Path:
         )
     import transformers
 
-    ends = {"bos_token_id": tokenizer.bos, "eos_token_id": tokenizer.eos, "pad_token_id": tokenizer.bos}
+    end = tokenizer.eos if tokenizer.ends else None
+    ends = {"bos_token_id": tokenizer.bos, "eos_token_id": end, "pad_token_id": tokenizer.bos}
     with quiet():
         config = getattr(transformers, family.config)(**family.fields(spec), **ends)
         theirs = getattr(transformers, family.architecture)(config)

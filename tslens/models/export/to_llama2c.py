@@ -44,10 +44,9 @@ def to_llama2c(model: "LanguageModel", folder: str | Path) -> Path:
     if found := [what for what, there in refused.items() if there]:
         raise InputError(f"llama2.c cannot run {name_of(model)}: {', '.join(found)}. {elsewhere(model)}")
     data, order = llama2c.written(tokenizer, spec.d_vocab)
-    if tokenizer.eos != tokenizer.bos:
-        note(
-            f"llama2.c ends a text at {tokenizer.bos_text} alone, and this model may end it with {tokenizer.eos_text}."
-        )
+    if tokenizer.ends != (tokenizer.bos,):
+        end = f"may end it with {tokenizer.eos_text}" if tokenizer.ends else "never does"
+        note(f"llama2.c ends a text at {tokenizer.bos_text!r} alone, and this model {end}.")
     arrays = _arrays(spec, in_neighbours(spec, weights(model)), order)
     with new_folder(folder) as made:
         (made / "tokenizer.bin").write_bytes(data)

@@ -5,8 +5,10 @@ from reprlib import repr as shortened
 
 from torch import Tensor
 
+from tslens.backends import as_tokenizer, read_backend
 from tslens.errors import InputError
 from tslens.files import read_json
+from tslens.models.fast_tokenizer import model_bos
 from tslens.paths import absent, is_file, reading
 from tslens.tokenizer import Tokenizer
 
@@ -43,7 +45,9 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer in a folder of the hub's layout: `tokenizer.json`, or GPT-2's two files."""
     bos, eos = (_named(folder / TOKENIZER_CONFIG, key) for key in ("bos_token", "eos_token"))
     if is_file(folder / "tokenizer.json", AGAIN):
-        return Tokenizer.load(folder / "tokenizer.json", [bos] if bos else [], eos)
+        backend = read_backend(source := folder / "tokenizer.json")
+        with as_tokenizer(source):  # the library writes what it cannot read, such as two tokens of one id
+            return Tokenizer(backend, model_bos(backend, str(source), [bos] if bos else []), eos)
     if is_file(folder / "vocab.json", AGAIN) and is_file(folder / "merges.txt", AGAIN):
         return Tokenizer.from_gpt2(folder / "vocab.json", folder / "merges.txt")
     raise InputError(
