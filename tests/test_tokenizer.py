@@ -177,6 +177,14 @@ def test_a_tokenizer_that_fails_on_some_texts_is_refused_where_it_is_loaded(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("named", [{}, {"<s>": {"id": "<s>", "ids": [1], "tokens": []}}])
+def test_a_template_that_names_a_token_it_does_not_describe(tmp_path: Path, named: dict[str, object]) -> None:
+    first = [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+    template = {"type": "TemplateProcessing", "single": first, "pair": first, "special_tokens": named}
+    write_json(tmp_path / "its.json", WORDS, post_processor=template)
+    assert Tokenizer.load(tmp_path / "its.json").bos == 1
+
+
 GIVES_UP = {"type": "Split", "pattern": {"Regex": "(x+x+)+(?=y)|."}, "behavior": "Isolated", "invert": False}
 
 

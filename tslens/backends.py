@@ -152,7 +152,7 @@ def _first_of_template(backend: tokenizers.Tokenizer) -> list[str]:
     """The special token that a tokenizer's own template puts before a text, if any."""
     template = json.loads(backend.to_str())["post_processor"] or {}
     first = (template.get("single") or [{}])[0].get("SpecialToken")
-    return [] if first is None else template["special_tokens"][first["id"]]["tokens"][:1]
+    return [] if first is None else template["special_tokens"].get(first["id"], {"tokens": [first["id"]]})["tokens"][:1]
 
 
 def _fields(tokenizer_json: bytes, source: Path) -> dict[str, Any]:

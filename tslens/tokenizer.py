@@ -64,7 +64,7 @@ class Tokenizer:
         self.bos, self.bos_text = found, bos
         end = None if eos is None else self.backend.token_to_id(eos)
         self.eos, self.eos_text = (found, bos) if end is None or eos is None else (end, eos)
-        self.bos_is_space, self.eos_is_space = is_space(bos), is_space(self.eos_text)
+        self.bos_is_space = is_space(bos)
         ends = [end] if self.bos_is_space else [self.eos, found]  # of a text that a model writes: the next story begins
         self.ends = tuple(dict.fromkeys(i for i in ends if i is not None))
         put_first(self.backend, bos)

@@ -152,7 +152,7 @@ def test_the_loss_is_that_of_the_text_after_it(kind: Any) -> None:
         assert int(found.text_bytes[i]) == read
 
 
-def test_a_story_cut_at_a_line_break_is_not_whole() -> None:
+def test_a_story_cut_at_a_token_that_ends_others_is_not_whole() -> None:
     model = model_with(of_letters(LETTERS))
     cut = "The cat sat. The cat sat. It ran" + "\n" + "The cat sat."
     assert cut[31:33] == "n\n"  # the context holds 32 tokens, and predicts one more
@@ -160,6 +160,9 @@ def test_a_story_cut_at_a_line_break_is_not_whole() -> None:
     assert cut[31] == "\n"
     found = loss(model, [cut])
     assert int(found.text_bytes[0]) == 32 and found.cut == 1
+    cut = "cat dog " * 15 + "cat hello dog ran"
+    found = loss(model_with(of_words(["[UNK]", *CLOSED], unk_token="[UNK]")), [cut])
+    assert int(found.text_bytes[0]) == len(cut) - len(" dog ran") and found.cut == 1 and found.unknown == 1
 
 
 def test_everything_is_read_and_written(kind: Any) -> None:

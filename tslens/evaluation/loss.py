@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward, scan, stats
-from tslens.backends import unknown_id
+from tslens.backends import is_space, unknown_id
 from tslens.models import name_of, spec_of, story_tokenizer_of
 from tslens.progress import bar
 from tslens.result import Result, read_on
@@ -148,8 +148,11 @@ def loss(
 
 
 def _ended(tokenizer: "Tokenizer", text: str, tokens: int) -> bool:
-    """Whether a text ends within so many tokens, its end among them; white space may also be within it."""
-    return not tokenizer.eos_is_space or len(tokenizer.encode([text], bos=False)[0]) < tokens
+    """Whether a text ends within so many tokens, its end among them. A special token says so itself; white space, or a
+    word like any other, may also be within the text."""
+    added = tokenizer.backend.get_added_tokens_decoder().get(tokenizer.eos)
+    special = added is not None and added.special and not is_space(tokenizer.eos_text)
+    return special or len(tokenizer.encode([text], bos=False)[0]) < tokens
 
 
 def _bytes(tokenizer: "Tokenizer", text: str, tokens: int | None) -> int:
