@@ -21,6 +21,8 @@ from tslens.paths import absent, contents
 BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
 SPACES = "ĊĠĉč▁"
 """White space as tokenizers write it."""
+SPECIAL = ("<", "[", "|")
+"""How the names of special tokens begin."""
 PROBE = "Tom said, “Hello!” 12 𒀀 \ue000\n"
 """Text with signs that hardly a vocabulary has, which stand for any text."""
 PATTERN = "its regular expression fails on it: leave that text out, or give a tokenizer of another one"
@@ -116,7 +118,7 @@ def read_backend(source: Path) -> tokenizers.Tokenizer:
 def bos_of(backend: tokenizers.Tokenizer, what: str, named: Sequence[str] = (), others: Sequence[str] = ()) -> str:
     """The token to put before a story: one of those named, the one that the template puts first, a known name, or one
     of the others."""
-    asked = (*named, *_first_of_template(backend), *BOS_NAMES, *others)
+    asked = (*named, *_put_first(json.loads(backend.to_str())["post_processor"] or {}), *BOS_NAMES, *others)
     known = [name for name in asked if backend.token_to_id(name) is not None]
     if not known:
         looked = ", ".join(BOS_NAMES)
@@ -133,7 +135,15 @@ def unknown_id(backend: tokenizers.Tokenizer) -> int | None:
 
 def is_space(token: str) -> bool:
     """Whether a token stands for white space."""
-    return all(letter.isspace() or letter in SPACES for letter in token)
+    return token != "" and all(letter.isspace() or letter in SPACES for letter in token)
+
+
+def is_text(backend: tokenizers.Tokenizer, token: str) -> bool:
+    """Whether a token may be within a story: white space, the unknown token, or a word that is not special."""
+    found = backend.token_to_id(token)
+    added = None if found is None else backend.get_added_tokens_decoder().get(found)
+    special = (added is not None and added.special) or token.startswith(SPECIAL)
+    return is_space(token) or not special or (token not in BOS_NAMES and found == unknown_id(backend))
 
 
 def is_template_sign(token: str) -> bool:
@@ -148,11 +158,17 @@ def put_first(backend: tokenizers.Tokenizer, bos: str) -> None:
     backend.post_processor = processors.TemplateProcessing(single=[name, "$A"], special_tokens=[first])
 
 
-def _first_of_template(backend: tokenizers.Tokenizer) -> list[str]:
-    """The special token that a tokenizer's own template puts before a text, if any."""
-    template = json.loads(backend.to_str())["post_processor"] or {}
-    first = (template.get("single") or [{}])[0].get("SpecialToken")
-    return [] if first is None else template["special_tokens"].get(first["id"], {"tokens": [first["id"]]})["tokens"][:1]
+def _put_first(processor: dict[str, Any]) -> list[str]:
+    """The special tokens that a tokenizer's own template, or each of several, puts before a text, if any."""
+    if "processors" in processor:
+        return [name for part in processor["processors"] for name in _put_first(part)]
+    if "cls" in processor:  # of BERT and RoBERTa
+        return [processor["cls"][0]]
+    first = (processor.get("single") or [{}])[0].get("SpecialToken")
+    if first is None:
+        return []
+    names: list[str] = processor["special_tokens"].get(first["id"], {"tokens": [first["id"]]})["tokens"]
+    return names[:1]
 
 
 def _fields(tokenizer_json: bytes, source: Path) -> dict[str, Any]:

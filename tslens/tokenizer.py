@@ -14,7 +14,7 @@ from typing import SupportsIndex
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
-from tslens.backends import ASIDE, as_tokenizer, bos_of, is_space, one_line, put_first, read_backend
+from tslens.backends import ASIDE, as_tokenizer, bos_of, is_space, is_text, one_line, put_first, read_backend
 from tslens.byte_bpe import (
     END_OF_STORY,
     MOST,
@@ -67,6 +67,7 @@ class Tokenizer:
         self.bos_is_space = is_space(bos)
         ends = [end] if self.bos_is_space else [self.eos, found]  # of a text that a model writes: the next story begins
         self.ends = tuple(dict.fromkeys(i for i in ends if i is not None))
+        self.hidden = [i for i in self.ends if i == end or not is_text(self.backend, bos)]  # in decoded text
         put_first(self.backend, bos)
 
     def __repr__(self) -> str:
@@ -131,7 +132,7 @@ class Tokenizer:
         """The text of the ids without BOS and EOS; an id that stands for no text is shown as in `pieces`."""
         kept = [int(i) for i in ids]
         kept = kept[1:] if kept[:1] == [self.bos] else kept
-        runs = groupby((i for i in kept if i not in self.ends), key=self._stands_for_text)
+        runs = groupby((i for i in kept if i not in self.hidden), key=self._stands_for_text)
         with one_line("the tokenizer cannot decode", "give one with another decoder"), self._guarded():
             return "".join(
                 str(self.backend.decode(list(run), skip_special_tokens=False)) if text else "".join(self.pieces(run))

@@ -1,5 +1,6 @@
 """Models whose tokenizers name no token that begins a story: which one is put first, and that it is said."""
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -8,14 +9,14 @@ from typing import Any
 import pytest
 import tokenizers
 import torch
-from tokenizers import decoders, pre_tokenizers
+from tokenizers import decoders, pre_tokenizers, processors
 
 from tslens import models, report
 from tslens.analysis import heads, lens, neurons
 from tslens.backends import is_space
 from tslens.evaluation.loss import loss
 from tslens.generate import Sampling, generate_written
-from tslens.models.export import to_huggingface, to_transformer_lens
+from tslens.models.export import to_huggingface, to_llama2c, to_transformer_lens
 from tslens.models.fast_tokenizer import from_transformers, to_transformers
 from tslens.scan import scan
 from tslens.train.budget import named_tokenizer
@@ -208,6 +209,69 @@ def test_it_is_kept_and_exported(kind: Any, tmp_path: Path, refused: Any) -> Non
     for made in (models.story_tokenizer_of(hf), words):
         models.attach_tokenizer(model, made)
         assert torch.equal(model.to_tokens(stories[:1])[:, :32], tokens)  # TransformerLens's own begins alike
+
+
+def of_processor(layout: str) -> tokenizers.Tokenizer:
+    """A tokenizer whose post-processor alone tells what begins a text."""
+    made, first = of_words(["[PAD]", "[UNK]", "[B]", "[E]", *CLOSED], unk_token="[UNK]"), ("[B]", 2)
+    template = processors.TemplateProcessing(single=["[B]", "$A"], special_tokens=[first])
+    made.post_processor = {
+        "a template": template,
+        "several": processors.Sequence([processors.ByteLevel(), template]),
+        "BERT": processors.BertProcessing(("[E]", 3), first),
+        "RoBERTa": processors.RobertaProcessing(("[E]", 3), first),
+    }[layout]
+    return made
+
+
+@pytest.mark.parametrize("layout", ["a template", "several", "BERT", "RoBERTa"])
+def test_what_its_processor_puts_first_is_no_guess(layout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = from_transformers(theirs(of_processor(layout)))
+    assert found.bos_text == "[B]" and "names no token" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("key", ["cls_token", "eos_token"])
+def test_a_folder_is_read_as_the_tokenizer_itself(key: str, tmp_path: Path) -> None:
+    backend = of_words(["[PAD]", "[UNK]", "-", *CLOSED], unk_token="[UNK]")
+    model = model_with(backend, **{key: "-"})
+    words = models.story_tokenizer_of(model)
+    folder = to_huggingface(model, tmp_path / "hf")
+    (folder / "tokenizer.json").write_text(backend.to_str())
+    (folder / "tokenizer_config.json").write_text(json.dumps({key: "-"}))
+    again = models.story_tokenizer_of(models.load(f"hf:{folder}"))
+    assert words.bos_text == again.bos_text == "-" and words.ends == again.ends
+
+
+def test_words_that_begin_stories_stay_within_them() -> None:
+    found = from_transformers(theirs(of_words(["the", *CLOSED])))
+    assert found.decode(found.encode(["cat ran the dog"])[0]) == "cat ran the dog"
+    found = from_transformers(theirs(of_words(["[UNK]", *CLOSED], unk_token="[UNK]")))
+    assert found.decode(found.encode(["cat hello dog"])[0]) == "cat [UNK] dog"
+    named = from_transformers(theirs(of_words(["[UNK]", "<s>", *CLOSED], unk_token="[UNK]")))
+    assert named.decode([1, 2, 1, 3]) == "cat dog"
+
+
+def test_a_bos_that_is_set_later_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    model = model_with(of_words(["[PAD]", *CLOSED, "<go>"]))
+    assert models.tokenizer_of(model).bos_text == "[PAD]"
+    model.tokenizer.bos_token = "<go>"
+    assert models.tokenizer_of(model).bos_text == "<go>"
+
+
+def test_transformers_keeps_line_breaks_of_what_is_exported(tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    folder = to_huggingface(model_with(of_bytes()), tmp_path / "hf")
+    read = AutoTokenizer.from_pretrained(folder)
+    assert read.decode(read(STORIES[0])["input_ids"], skip_special_tokens=True).strip() == STORIES[0]
+
+
+def test_llama2c_takes_no_beginning_that_is_text(tmp_path: Path, refused: Any) -> None:
+    spec = models.Spec(24, 2, 3, style="llama", d_vocab=of_bytes().get_vocab_size(), n_ctx=32)
+    model = models.build(spec, tokenizer=from_transformers(theirs(of_bytes())))
+    with refused("its stories begin with 'Ċ', which is also text"):
+        to_llama2c(model, tmp_path / "out")
+    assert not is_space("") and not (tmp_path / "out").exists()
 
 
 def test_training_needs_a_token_that_is_not_text(tmp_path: Path, refused: Any) -> None:

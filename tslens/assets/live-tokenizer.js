@@ -39,7 +39,7 @@ function merged({ ranks, merges, size }, symbols) {
 
 // The text of ids, BOS and EOS left out: bytes that are no characters become U+FFFD.
 function decode(tokenizer, ids) {
-  const kept = ids.slice(ids[0] === tokenizer.bos ? 1 : 0).filter((id) => !tokenizer.ends.includes(id));
+  const kept = ids.slice(ids[0] === tokenizer.bos ? 1 : 0).filter((id) => !tokenizer.hidden.includes(id));
   if (tokenizer.kind === "bytes") return LOSSY.decode(Uint8Array.from(kept.flatMap((id) => Array.from(tokenizer.texts[id], (c) => c.charCodeAt(0)))));
   let text = "", run = [];
   for (const id of [...kept, null]) {

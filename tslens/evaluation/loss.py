@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward, scan, stats
-from tslens.backends import is_space, unknown_id
+from tslens.backends import is_text, unknown_id
 from tslens.models import name_of, spec_of, story_tokenizer_of
 from tslens.progress import bar
 from tslens.result import Result, read_on
@@ -124,7 +124,8 @@ def loss(
     context = min(context or spec.n_ctx, spec.n_ctx)
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
     kept: dict[int, tuple[float, int, int, bool, int]] = {}
-    lacking = unknown_id(tokenizer.backend)
+    # The unknown token, and whether what ends a story may also be within it.
+    lacking, textual = unknown_id(tokenizer.backend), is_text(tokenizer.backend, tokenizer.eos_text)
     # One place more than the context: the row's last token is predicted and never fed.
     read = scan.batches(stories, tokenizer, context=context + 1, batch_tokens=batch_tokens, end=True)
     with bar("loss", stories) as shown:
@@ -136,7 +137,9 @@ def loss(
             unknown = (mask & (batch.tokens[:, 1:] == (-1 if lacking is None else lacking))).sum(1)
             last = batch.tokens.gather(1, lengths[:, None]).squeeze(1)
             for row, story in enumerate(batch.indices.tolist()):
-                whole = int(last[row]) == tokenizer.eos and _ended(tokenizer, batch.texts[row], int(lengths[row]))
+                whole = int(last[row]) == tokenizer.eos and (
+                    not textual or len(tokenizer.encode([batch.texts[row]], bos=False)[0]) < int(lengths[row])
+                )
                 size = _bytes(tokenizer, batch.texts[row], None if whole else int(lengths[row]))
                 of_text = int(unknown[row]) - (whole and tokenizer.eos == lacking)
                 kept[story] = (float(sums[row]), int(lengths[row]), size, not whole, of_text)
@@ -145,14 +148,6 @@ def loss(
     numbers = torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes)
     result = LossResult(*numbers, sum(cut), name_of(model), unknown=sum(lacked))
     return cast(LossResult, read_on(result, stories))
-
-
-def _ended(tokenizer: "Tokenizer", text: str, tokens: int) -> bool:
-    """Whether a text ends within so many tokens, its end among them. A special token says so itself; white space, or a
-    word like any other, may also be within the text."""
-    added = tokenizer.backend.get_added_tokens_decoder().get(tokenizer.eos)
-    special = added is not None and added.special and not is_space(tokenizer.eos_text)
-    return special or len(tokenizer.encode([text], bos=False)[0]) < tokens
 
 
 def _bytes(tokenizer: "Tokenizer", text: str, tokens: int | None) -> int:

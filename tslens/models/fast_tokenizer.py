@@ -62,7 +62,7 @@ def model_bos(backend: tokenizers.Tokenizer, what: str, named: Sequence[str] = (
     ends = "none ends one" if is_space(found) else "ends one where a model writes it"
     note(
         f"{what} names no token that begins a story: {found!r} is put before each, and {ends}. "
-        "Name another as its bos_token."
+        "Name another as its bos_token (with add_bos_token=True, or in tokenizer_config.json)."
     )
     return found
 
@@ -76,17 +76,19 @@ def _of_space(backend: tokenizers.Tokenizer, unknown: int | None) -> Iterator[in
                 yield ids[0]
 
 
-def to_transformers(tokenizer: Tokenizer) -> "PreTrainedTokenizerFast":
-    """The same tokenizer for `HookedTransformer.tokenizer`: it puts BOS first, which is also padding."""
+def to_transformers(tokenizer: Tokenizer, *, padding: bool = True) -> "PreTrainedTokenizerFast":
+    """The same tokenizer for `HookedTransformer.tokenizer`: it puts BOS first, which is also padding. Without `padding`
+    white space that begins a story is no special token, and stays in the texts that transformers decodes."""
     from transformers import PreTrainedTokenizerFast
 
     backend = tokenizers.Tokenizer.from_str(tokenizer.backend.to_str())
     first, named = backend.post_processor, not (tokenizer.bos_is_space or is_template_sign(tokenizer.bos_text))
+    special = padding or not tokenizer.bos_is_space
     made = PreTrainedTokenizerFast(
         tokenizer_object=backend,
-        bos_token=tokenizer.bos_text,
+        bos_token=tokenizer.bos_text if special else None,
         eos_token=tokenizer.eos_text if tokenizer.ends else None,
-        pad_token=tokenizer.bos_text,
+        pad_token=tokenizer.bos_text if special else None,
         # TransformerLens looks a tokenizer up on the hub, by its name, unless it says that it adds BOS itself.
         name_or_path="tslens",
         add_bos_token=named,

@@ -208,12 +208,13 @@ def _check_size(model: LanguageModel, tokenizer: Tokenizer) -> None:
 def _keep_tokenizer(model: LanguageModel, tokenizer: Tokenizer) -> None:
     record = record_of(model)
     record.tokenizer, record.attached = tokenizer, getattr(model, "tokenizer", None)
+    record.attached_bos = getattr(record.attached, "bos_token", None)
 
 
 def tokenizer_of(model: LanguageModel) -> TextTokenizer:
     """The tokenizer that `load`, `attach_tokenizer` or TransformerLens's `set_tokenizer` gave this model last."""
     record, own = record_of(model), getattr(model, "tokenizer", None)
-    if own is not None and own is not record.attached:
+    if own is not None and (own is not record.attached or getattr(own, "bos_token", None) != record.attached_bos):
         found = from_transformers(own)
         _check_size(model, found)
         _keep_tokenizer(model, found)

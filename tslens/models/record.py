@@ -46,8 +46,9 @@ class ModelRecord:
     config: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """That folder's `config.json` at the time of loading."""
     tokenizer: TextTokenizer | None = None
+    attached_bos: str | None = None
     attached: Any = None
-    """TransformerLens's `model.tokenizer` that stands for the same; another one there has been set since."""
+    """TransformerLens's `model.tokenizer` that stands for the same; another one or another BOS there was set since."""
     readout: Tensor | None = None
     """Only for a compressor's trunk: the map from the residual stream to the logits, in place of an unembedding."""
     checked: Checked | None = None

@@ -39,6 +39,7 @@ def scripted(tokenizer: Tokenizer, size: int) -> dict[str, Any]:
         "kind": "bytes" if byte_level else "characters",
         "bos": tokenizer.bos,
         "ends": list(tokenizer.ends),
+        "hidden": tokenizer.hidden,
         "size": size,
         "shown": shown,
         "texts": [_as_bytes(text) for text in texts] if byte_level else texts,

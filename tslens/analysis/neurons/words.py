@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tslens import pos
+from tslens.backends import SPECIAL
 from tslens.pos.types import most_frequent
 
 ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
@@ -64,7 +65,7 @@ def tags_of(contexts: Int[Tensor, "places window"], pieces: Sequence[str], bos: 
     """
     number = {tag: i for i, tag in enumerate(pos.TAGS)}
     raw = [ESCAPED.sub(lambda m: bytes([int(m[1], 16)]), piece.encode()) for piece in pieces]
-    raw[bos] = raw[bos] if pieces[bos].isspace() else b""
+    raw[bos] = b"" if pieces[bos].startswith(SPECIAL) else raw[bos]
     middle = contexts.shape[1] // 2
     texts, spans = [], []
     for row in contexts.tolist():

@@ -59,7 +59,7 @@ def to_huggingface(model: "LanguageModel", folder: str | Path) -> Path:
         if len(tokenizer.ends) > 1:
             theirs.generation_config.eos_token_id = list(tokenizer.ends)
         theirs.save_pretrained(made)
-        to_transformers(tokenizer).save_pretrained(made)
+        to_transformers(tokenizer, padding=False).save_pretrained(made)
     return Path(folder)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from tslens.backends import is_text
 from tslens.errors import InputError
 from tslens.models import llama2c
 from tslens.models.export.biases import bias_beyond
@@ -41,12 +42,14 @@ def to_llama2c(model: "LanguageModel", folder: str | Path) -> Path:
         "its attention has windows": bool(spec.local_layers),
         "its scores are not scaled": not spec.scaled,
     }
+    if is_text(tokenizer.backend, tokenizer.bos_text):
+        refused[f"its stories begin with {tokenizer.bos_text!r}, which is also text"] = True
     if found := [what for what, there in refused.items() if there]:
         raise InputError(f"llama2.c cannot run {name_of(model)}: {', '.join(found)}. {elsewhere(model)}")
     data, order = llama2c.written(tokenizer, spec.d_vocab)
-    if tokenizer.ends != (tokenizer.bos,):
-        end = f"may end it with {tokenizer.eos_text}" if tokenizer.ends else "never does"
-        note(f"llama2.c ends a text at {tokenizer.bos_text!r} alone, and this model {end}.")
+    if tokenizer.eos != tokenizer.bos:
+        bos, eos = tokenizer.bos_text, tokenizer.eos_text
+        note(f"llama2.c ends a text at {bos} alone, and this model may end it with {eos}.")
     arrays = _arrays(spec, in_neighbours(spec, weights(model)), order)
     with new_folder(folder) as made:
         (made / "tokenizer.bin").write_bytes(data)

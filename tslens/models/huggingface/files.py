@@ -43,11 +43,12 @@ def read_file(path: Path) -> dict[str, Tensor]:
 
 def read_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer in a folder of the hub's layout: `tokenizer.json`, or GPT-2's two files."""
-    bos, eos = (_named(folder / TOKENIZER_CONFIG, key) for key in ("bos_token", "eos_token"))
+    bos, cls, eos = (_named(folder / TOKENIZER_CONFIG, f"{key}_token") for key in ("bos", "cls", "eos"))
     if is_file(folder / "tokenizer.json", AGAIN):
         backend = read_backend(source := folder / "tokenizer.json")
         with as_tokenizer(source):  # the library writes what it cannot read, such as two tokens of one id
-            return Tokenizer(backend, model_bos(backend, str(source), [bos] if bos else []), eos)
+            named = [bos] if bos else [], [name for name in (cls, eos) if name]
+            return Tokenizer(backend, model_bos(backend, str(source), *named), eos)
     if is_file(folder / "vocab.json", AGAIN) and is_file(folder / "merges.txt", AGAIN):
         return Tokenizer.from_gpt2(folder / "vocab.json", folder / "merges.txt")
     raise InputError(
